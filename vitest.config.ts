@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config'
+
+// `fast` needs nothing installed; `store` runs against the Cassandra that its global set-up starts.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'fast',
+          include: ['test/{unit,property,arch}/**/*.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'store',
+          include: ['test/{cassandra,http,cli}/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'embedded',
+          include: ['test/embedded/**/*.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
