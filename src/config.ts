@@ -34,7 +34,10 @@ const Environment = z.object({
   PORT: integer(0, 65_535).default(8080), // 0: any free one
   ADMIN_KEY: z.string().min(16).max(256).optional(),
   DATA_DIR: z.string().min(1).default('.thousandfold'),
-  CACHE_DIR: z.string().min(1).default(join(homedir(), '.cache', 'thousandfold')),
+  CACHE_DIR: z
+    .string()
+    .min(1)
+    .default(join(homedir(), '.cache', 'thousandfold')),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 
   CASSANDRA_CONTACT_POINTS: contactPoints.optional(),

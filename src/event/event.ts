@@ -18,11 +18,7 @@ export interface Event {
 }
 
 /** Why an event was not taken. For the sender; told by index within the batch. */
-export type RejectionCode =
-  | 'INVALID_EVENT'
-  | 'TIME_OUT_OF_RANGE'
-  | 'EVENT_TOO_LARGE'
-  | 'USER_LIMIT'
+export type RejectionCode = 'INVALID_EVENT' | 'TIME_OUT_OF_RANGE' | 'EVENT_TOO_LARGE' | 'USER_LIMIT'
 
 export interface Rejection {
   readonly code: RejectionCode

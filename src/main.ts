@@ -1,0 +1,67 @@
+import { systemClock as clock } from './clock.ts'
+import type { Config } from './config.ts'
+import { openAccess } from './http/access.ts'
+import { openApp } from './http/app.ts'
+import { openBodies } from './http/body.ts'
+import { eventRoutes } from './http/events.ts'
+import { funnelRoutes } from './http/funnels.ts'
+import { healthRoutes } from './http/health.ts'
+import { projectRoutes } from './http/projects.ts'
+import { listen } from './http/server.ts'
+import { userRoutes } from './http/users.ts'
+import { openIngestPath } from './ingest/ingest-path.ts'
+import type { Logger } from './log.ts'
+import { declareMetrics } from './metrics.ts'
+import { openQuestions } from './query/questions.ts'
+import { openReadiness } from './store/readiness.ts'
+import { openSession, type SessionOptions } from './store/session.ts'
+import { openStores } from './store/stores.ts'
+import { openProjectUpkeep } from './upkeep/projects.ts'
+
+export type Database = Pick<SessionOptions, 'contactPoints' | 'localDataCenter' | 'credentials'>
+
+/** Runs the service: session, tables, ingest, questions, routes, listening; ends them in reverse. */
+export async function openService(
+  config: Config,
+  database: Database,
+  adminKey: string,
+  log: Logger,
+) {
+  const metrics = declareMetrics()
+  const session = await openSession({
+    ...database,
+    keyspace: config.CASSANDRA_KEYSPACE,
+    metrics,
+    log,
+  })
+  const stores = openStores(session)
+  const path = openIngestPath({ stores, limits: config, clock, metrics, log })
+  const questions = openQuestions({ stores, limits: config, clock, metrics })
+  const projects = openProjectUpkeep({ ...stores, clock })
+
+  const access = openAccess({ ...stores, adminKey, clock })
+  const bodies = openBodies(config.BODY_BYTES_IN_FLIGHT_MAX)
+  const readiness = openReadiness(session)
+  const app = openApp({
+    rootRoutes: [healthRoutes({ readiness, connections: session.connections, metrics })],
+    routes: [
+      eventRoutes({ access, bodies, ingest: path.ingest }),
+      funnelRoutes({ access, bodies, ...questions }),
+      userRoutes({ access, ...questions }),
+      projectRoutes({ access, bodies, projects }),
+    ],
+    metrics,
+    log,
+  })
+  const server = await listen(app, { host: config.HOST, port: config.PORT })
+
+  return {
+    url: server.url,
+    async close(): Promise<void> {
+      const giveUp = AbortSignal.timeout(config.SHUTDOWN_TIMEOUT_MS)
+      await server.close(giveUp)
+      await path.close(giveUp)
+      await session.close()
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import pLimit from 'p-limit'
+import { AppError } from '../error.ts'
+import { DAY_MS, dayOf } from '../event/day.ts'
+import type { EventBuckets } from '../store/event-buckets.ts'
+import type { Events, ScannedEvent } from '../store/events.ts'
+import type { Columns } from '../segment/columns.ts'
+import { openColumnBuilder } from './column-builder.ts'
+import type { Range } from './range.ts'
+
+const BUCKETS_IN_FLIGHT_MAX = 8
+const DAYS_IN_FLIGHT_MAX = 32
+
+/** What a question needs of the raw rows. */
+export interface RawRead {
+  readonly projectId: string
+  /** Of event times. */
+  readonly range: Range
+  /** Null: events of every name. */
+  readonly eventNames: readonly string[] | null
+  readonly properties: readonly string[]
+  readonly signal: AbortSignal
+}
+
+/** The bucket-days that hold anything within a range, by bucket. */
+export interface RawPlan {
+  readonly partitionCount: number
+  readonly daysOfBucket: ReadonlyMap<number, readonly number[]>
+}
+
+export interface ReadAmounts {
+  partitions: number
+  bytes: number
+  events: number
+}
+
+export type RawEvents = ReturnType<typeof openRawEvents>
+
+/**
+ * Reads events from the raw rows, bucket by bucket: partition-bounded, in parallel, page by page. Takes
+ * no more memory than a few buckets, and asks nothing of buckets and days that hold nothing.
+ */
+export function openRawEvents(dependencies: {
+  readonly events: Events
+  readonly eventBuckets: EventBuckets
+  readonly readsInFlightMax: number
+  readonly partitionsMax: number
+}) {
+  const { events, eventBuckets, readsInFlightMax, partitionsMax } = dependencies
+  const limit = pLimit(readsInFlightMax)
+
+  async function readDay(read: RawRead, bucket: number, day: number, amounts: ReadAmounts) {
+    const { projectId, signal } = read
+    const withProperties = read.properties.length > 0
+    const names = read.eventNames === null ? null : new Set(read.eventNames)
+    const seen = new Set<string>()
+    const kept: ScannedEvent[] = []
+    amounts.partitions++
+    for await (const page of events.scan({ projectId, bucket, day, withProperties })) {
+      throwIfCancelled(signal)
+      amounts.events += page.length
+      for (const event of page) {
+        amounts.bytes += rowBytes(event)
+        if (names !== null && !names.has(event.eventName)) continue
+        // The same id on the same day is one event, whatever times its copies have: the first one stays.
+        if (seen.has(event.eventId)) continue
+        seen.add(event.eventId)
+        if (isWithin(read.range, event.eventTimeMs)) kept.push(event)
+      }
+    }
+    return kept
+  }
+
+  async function readBucket(
+    read: RawRead,
+    [bucket, days]: readonly [number, readonly number[]],
+    amounts: ReadAmounts,
+  ) {
+    const builder = openColumnBuilder(read.properties)
+    for (const some of chunks(days, DAYS_IN_FLIGHT_MAX)) {
+      throwIfCancelled(read.signal)
+      const ofDays = await Promise.all(
+        some.map((day) => limit(() => readDay(read, bucket, day, amounts))),
+      )
+      for (const event of ofDays.flat()) builder.add(event)
+    }
+    return builder.build()
+  }
+
+  return {
+    /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
+    async plan({ projectId, range }: Pick<RawRead, 'projectId' | 'range'>): Promise<RawPlan> {
+      const daysOfBucket = new Map<number, number[]>()
+      if (range.startMs >= range.endMs) return { partitionCount: 0, daysOfBucket }
+      const firstDay = dayOf(range.startMs)
+      const lastDay = dayOf(range.endMs - 1)
+      const found = await eventBuckets.list(projectId, firstDay, lastDay)
+      if (found.length > partitionsMax)
+        throw new AppError(
+          'QUERY_TOO_LARGE',
+          `this would read ${found.length} partitions, and at most ${partitionsMax} are allowed: ` +
+            `ask about fewer days`,
+        )
+      for (const { bucket, day } of found) {
+        const days = daysOfBucket.get(bucket)
+        if (days === undefined) daysOfBucket.set(bucket, [day])
+        else days.push(day)
+      }
+      for (const days of daysOfBucket.values()) days.sort((a, b) => a - b)
+      return { partitionCount: found.length, daysOfBucket }
+    },
+
+    /** Calls `fold` once a bucket, with its events of the range in time order. Returns what was read. */
+    async forEachBucket(
+      read: RawRead,
+      plan: RawPlan,
+      fold: (bucket: { columns: Columns; userCount: number }) => void,
+    ): Promise<ReadAmounts> {
+      const amounts = { partitions: 0, bytes: 0, events: 0 }
+      const bucketLimit = pLimit(BUCKETS_IN_FLIGHT_MAX)
+      const foldBucket = async (bucket: readonly [number, readonly number[]]) => {
+        throwIfCancelled(read.signal)
+        fold(await readBucket(read, bucket, amounts))
+      }
+      const working = [...plan.daysOfBucket].map((bucket) => bucketLimit(() => foldBucket(bucket)))
+      try {
+        await Promise.all(working)
+      } finally {
+        bucketLimit.clearQueue()
+      }
+      return amounts
+    },
+  }
+}
+
+/** Cuts a question's range to what a project can still hold: its retention, and a day ahead of now. */
+export function heldRange(range: Range, retentionDays: number, nowMs: number): Range {
+  return {
+    startMs: Math.max(range.startMs, nowMs - retentionDays * DAY_MS),
+    endMs: Math.min(range.endMs, nowMs + 2 * DAY_MS),
+  }
+}
+
+function isWithin({ startMs, endMs }: Range, timeMs: number): boolean {
+  return timeMs >= startMs && timeMs < endMs
+}
+
+// Time and id are 24 bytes; the rest is text.
+function rowBytes({ userId, eventName, properties }: ScannedEvent): number {
+  return 24 + userId.length + eventName.length + properties.length
+}
+
+function throwIfCancelled({ aborted, reason }: AbortSignal): void {
+  if (!aborted) return
+  if (reason instanceof DOMException && reason.name === 'TimeoutError')
+    throw new AppError('QUERY_TIMEOUT', 'the question took too long: ask about fewer days')
+  throw new AppError('CANCELLED', 'the question was given up', { cause: reason })
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  const cut: T[][] = []
+  for (let start = 0; start < items.length; start += size)
+    cut.push(items.slice(start, start + size))
+  return cut
+}

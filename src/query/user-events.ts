@@ -1,0 +1,117 @@
+import type { Clock } from '../clock.ts'
+import { AppError } from '../error.ts'
+import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
+import type { Metrics } from '../metrics.ts'
+import type { StoredEvent } from '../store/event-row.ts'
+import type { Project } from '../store/projects.ts'
+import type { TimelinePosition, UserTimeline } from '../store/user-timeline.ts'
+
+export const USER_EVENTS_MAX = 1_000
+const MONTHS_AT_ONCE = 4
+/** After every id that an event can have: Cassandra orders UUIDs by version first. */
+const EVENT_ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+export type UserEvents = ReturnType<typeof openUserEvents>
+
+/** A user's newest events, from the timeline: months newest first, a few at a time. */
+export function openUserEvents(dependencies: {
+  readonly userTimeline: UserTimeline
+  readonly clock: Clock
+  readonly metrics: Metrics
+}) {
+  const { userTimeline, clock, metrics } = dependencies
+
+  /** Reads up to `count` rows of one month, each event of a day once; `seen` tells of newer copies. */
+  async function readMonth(read: MonthRead, count: number, seen: Set<string>) {
+    const found: StoredEvent[] = []
+    let { before } = read
+    while (found.length < count) {
+      const rowsMax = count - found.length
+      const rows = await userTimeline.newest({ ...read, before, rowsMax })
+      for (const event of rows) {
+        const key = copyKey(event)
+        if (!seen.has(key)) found.push(event)
+        seen.add(key)
+      }
+      if (rows.length < rowsMax) break
+      before = rows.at(-1)!
+    }
+    return found
+  }
+
+  async function newest(project: Project, userId: string, page: UserEventsPage) {
+    const { projectId, retentionDays } = project
+    const nowMs = clock.nowMs()
+    const startMs = nowMs - retentionDays * DAY_MS
+    const count = page.limit + 1
+    const seen = new Set<string>()
+    const newestMs = nowMs + 2 * DAY_MS
+    let before: TimelinePosition = { eventTimeMs: newestMs, eventId: EVENT_ID_LAST }
+    if (page.cursor !== undefined) {
+      before = positionOf(page.cursor, newestMs)
+      const later = await userTimeline.laterIdsOfDay({ projectId, userId, from: before })
+      for (const eventId of later) seen.add(copyKey({ eventId, eventTimeMs: before.eventTimeMs }))
+    }
+    const found: StoredEvent[] = []
+    let month = monthOf(before.eventTimeMs)
+    for (let width = 1; found.length < count && month >= monthOf(startMs); width = MONTHS_AT_ONCE) {
+      const months = Array.from({ length: width }, (_, index) => month - index)
+      const parts = await Promise.all(
+        months
+          .filter((one) => one >= monthOf(startMs))
+          .map((one) => {
+            const end = { eventTimeMs: monthStartMs(one + 1), eventId: EVENT_ID_LAST }
+            const start = one === monthOf(before.eventTimeMs) ? before : end
+            return readMonth({ projectId, userId, month: one, startMs, before: start }, count, seen)
+          }),
+      )
+      found.push(...parts.flat())
+      month -= width
+    }
+    return found
+  }
+
+  return {
+    /** Returns up to `limit` events, newest first, and a cursor while there are older ones. */
+    async ask(project: Project, userId: string, page: UserEventsPage) {
+      const endTimer = metrics.query.startTimer({ kind: 'user' })
+      const found = await newest(project, userId, page)
+      const events = found.slice(0, page.limit)
+      endTimer({ outcome: 'ok' })
+      const hasMore = found.length > page.limit
+      return { events, cursor: hasMore ? cursorOf(events.at(-1)!) : undefined }
+    },
+  }
+}
+
+interface UserEventsPage {
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
+
+interface MonthRead {
+  readonly projectId: string
+  readonly userId: string
+  readonly month: number
+  readonly startMs: number
+  readonly before: TimelinePosition
+}
+
+// Copies of an event have its id, and lie on its day.
+function copyKey({ eventTimeMs, eventId }: TimelinePosition): string {
+  return `${dayOf(eventTimeMs)} ${eventId}`
+}
+
+function cursorOf({ eventTimeMs, eventId }: TimelinePosition): string {
+  return Buffer.from(`${eventTimeMs} ${eventId}`).toString('base64url')
+}
+
+function positionOf(cursor: string, newestMs: number): TimelinePosition {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1')
+  const match = /^(-?\d{1,16}) ([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(text)
+  if (match === null)
+    throw new AppError('INVALID_QUERY', 'cursor: not one of ours', {
+      faults: [{ path: 'cursor', message: 'not one of ours' }],
+    })
+  return { eventTimeMs: Math.min(Number(match[1]), newestMs), eventId: match[2]! }
+}

@@ -1,0 +1,87 @@
+import { types } from 'cassandra-driver'
+import { DAY_MS, dayOf } from '../event/day.ts'
+import type { Event } from '../event/event.ts'
+
+/** One row to be written, and what a batch must know of it. */
+export interface RowWrite {
+  readonly cql: string
+  readonly values: unknown[]
+  /** The same text for rows of the same partition. */
+  readonly partition: string
+  readonly routingKey: () => Buffer
+  /** An upper estimate of what the server counts against `batch_size_warn_threshold`. */
+  readonly sizeBytes: number
+}
+
+/** An event as it is told to those who ask; `properties` is the JSON text that was sent. */
+export interface StoredEvent {
+  readonly eventId: string
+  readonly id: string
+  readonly eventName: string
+  readonly userId: string
+  readonly anonymousId: string | null
+  readonly sessionId: string | null
+  readonly eventTimeMs: number
+  readonly receivedAtMs: number
+  readonly properties: string
+}
+
+/** The columns that `events` and `user_timeline` share, after their keys. */
+export const SHARED_COLUMNS =
+  'event, anonymous_id, session_id, sent_uuid, sent_id, received_at, properties'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+// Timestamps, TTLs and lengths of a dozen cells, generously.
+const ROW_OVERHEAD_BYTES = 250
+
+export function sharedValues(event: Event): unknown[] {
+  const { sentId } = event
+  const isUuid = sentId !== null && UUID.test(sentId)
+  return [
+    event.eventName,
+    event.anonymousId ?? types.unset,
+    event.sessionId ?? types.unset,
+    isUuid ? types.Uuid.fromString(sentId) : types.unset,
+    isUuid ? types.unset : (sentId ?? types.unset),
+    event.receivedAtMs,
+    event.properties,
+  ]
+}
+
+/** Returns the estimate for one row of an event. */
+export function rowSizeBytes(event: Event): number {
+  return (
+    ROW_OVERHEAD_BYTES +
+    Buffer.byteLength(event.properties) +
+    3 * event.eventName.length +
+    3 * event.userId.length +
+    3 * (event.sentId?.length ?? 0) +
+    3 * (event.anonymousId?.length ?? 0) +
+    3 * (event.sessionId?.length ?? 0)
+  )
+}
+
+/**
+ * Returns the seconds that a row of this event lives: to the end of its day, and the retention more,
+ * so that all rows of a day end together. Never 0, which would mean for ever.
+ */
+export function ttlSeconds(eventTimeMs: number, retentionDays: number, nowMs: number): number {
+  const endMs = (dayOf(eventTimeMs) + 1 + retentionDays) * DAY_MS
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1000))
+}
+
+export function storedEventOf(row: types.Row, userId: string): StoredEvent {
+  const eventId = String(row['event_id'])
+  const sentUuid = row['sent_uuid'] as types.Uuid | null
+  return {
+    eventId,
+    id: sentUuid === null ? ((row['sent_id'] as string | null) ?? eventId) : String(sentUuid),
+    eventName: row['event'] as string,
+    userId,
+    anonymousId: row['anonymous_id'] as string | null,
+    sessionId: row['session_id'] as string | null,
+    eventTimeMs: (row['event_time'] as Date).getTime(),
+    receivedAtMs: (row['received_at'] as Date).getTime(),
+    properties: row['properties'] as string,
+  }
+}

@@ -1,0 +1,97 @@
+import { types } from 'cassandra-driver'
+import { bucketOf } from '../event/bucket.ts'
+import { dayOf } from '../event/day.ts'
+import type { Event } from '../event/event.ts'
+import {
+  rowSizeBytes,
+  SHARED_COLUMNS,
+  sharedValues,
+  ttlSeconds,
+  type RowWrite,
+} from './event-row.ts'
+import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
+
+const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
+  ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+
+const scanOf = (columns: string): Statement => ({
+  table: 'events',
+  operation: 'scan',
+  cql: `SELECT event_time, event_id, user_id, event${columns} FROM events
+    WHERE project = ? AND bucket = ? AND day = ?`,
+})
+const SCAN = scanOf('')
+const SCAN_WITH_PROPERTIES = scanOf(', properties')
+
+export const EVENT_PAGE_ROWS_MAX = 2_000
+
+export interface ScannedEvent {
+  readonly eventTimeMs: number
+  readonly eventId: string
+  readonly userId: string
+  readonly eventName: string
+  /** JSON text; empty when the scan leaves properties out. */
+  readonly properties: string
+}
+
+export type Events = ReturnType<typeof openEvents>
+
+/** The raw events: the truth. One partition a bucket and UTC day, in order (time, event id). */
+export function openEvents(session: Session) {
+  return {
+    /** The write of one event. It is idempotent: the same event is the same row. */
+    toRow(projectId: string, event: Event, retentionDays: number): RowWrite {
+      const { eventTimeMs, userId } = event
+      const bucket = bucketOf(userId)
+      const day = dayOf(eventTimeMs)
+      return {
+        cql: INSERT,
+        values: [
+          projectId,
+          bucket,
+          day,
+          eventTimeMs,
+          new types.Uuid(event.eventId),
+          userId,
+          ...sharedValues(event),
+          ttlSeconds(eventTimeMs, retentionDays, event.receivedAtMs),
+        ],
+        partition: `${bucket} ${day}`,
+        routingKey: () => routingKeyOf(projectId, smallintKey(bucket), intKey(day)),
+        sizeBytes: rowSizeBytes(event),
+      }
+    },
+
+    /**
+     * Yields the events of one bucket and day in the order (time, event id), one array a page; pages may
+     * be empty. Copies of an event under several times are all yielded.
+     */
+    async *scan(scan: {
+      readonly projectId: string
+      readonly bucket: number
+      readonly day: number
+      readonly withProperties: boolean
+      readonly pageRowsMax?: number
+    }): AsyncGenerator<ScannedEvent[]> {
+      const statement = scan.withProperties ? SCAN_WITH_PROPERTIES : SCAN
+      const values = [scan.projectId, scan.bucket, scan.day]
+      const pageRowsMax = scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX
+      let page: string | null = null
+      do {
+        const next = await session.page(statement, values, { pageRowsMax, page })
+        yield next.rows.map(scannedEventOf)
+        page = next.nextPage
+      } while (page !== null)
+    },
+  }
+}
+
+function scannedEventOf(row: types.Row): ScannedEvent {
+  return {
+    eventTimeMs: (row['event_time'] as Date).getTime(),
+    eventId: String(row['event_id']),
+    userId: row['user_id'] as string,
+    eventName: row['event'] as string,
+    properties: (row['properties'] as string | null | undefined) ?? '',
+  }
+}

@@ -1,0 +1,254 @@
+import { Client, errors, policies, types } from 'cassandra-driver'
+import { AppError } from '../error.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+
+export const READ_TIMEOUT_MS = 6_000
+const RECONNECT_MS = 500
+const CONNECTIONS_PER_HOST = 2
+
+/** One CQL statement, and what it is called in metrics and errors. */
+export interface Statement {
+  readonly table: string
+  readonly operation: string
+  readonly cql: string
+  /** False for counters and compare-and-set: their second try may count twice. True by default. */
+  readonly isIdempotent?: boolean
+  /** LOCAL_QUORUM by default. */
+  readonly consistency?: types.consistencies
+}
+
+export interface BatchItem {
+  readonly cql: string
+  readonly values: unknown[]
+}
+
+export interface Page {
+  readonly rows: types.Row[]
+  /** Where the next page begins; null after the last. A page may be empty and not be the last. */
+  readonly nextPage: string | null
+}
+
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+}
+
+export interface SessionOptions {
+  readonly contactPoints: readonly string[]
+  readonly localDataCenter: string
+  readonly keyspace?: string
+  readonly credentials: Credentials | undefined
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** What the server says beside a result: tombstones, large batches. Tests fail on any. */
+  readonly onWarning?: (warning: string) => void
+}
+
+export type Session = Awaited<ReturnType<typeof openSession>>
+
+/**
+ * Opens the connection to Cassandra. It is the only catcher of driver errors: time-outs and overload
+ * become OVERLOADED, no reachable replica STORE_UNAVAILABLE; the rest is rethrown with its table.
+ */
+export async function openSession(options: SessionOptions) {
+  const { log, metrics, onWarning } = options
+  const client = new Client(clientOptions(options))
+  client.on('log', (level: string, _source: string, message: string) => {
+    if (level === 'error') log.warn({ driver: message }, 'the Cassandra driver reports an error')
+  })
+  await client.connect().catch(async (error: unknown) => {
+    await client.shutdown()
+    throw translated(error, 'session', 'connect')
+  })
+
+  async function run(statement: Statement, work: () => Promise<types.ResultSet>) {
+    const { table, operation } = statement
+    const endTimer = metrics.storeStatement.startTimer({ table, operation })
+    metrics.storeInFlight.inc()
+    try {
+      const result = await work()
+      endTimer({ outcome: 'ok' })
+      for (const warning of result.info.warnings ?? []) warn(statement, warning)
+      return result
+    } catch (error) {
+      endTimer({ outcome: 'error' })
+      throw translated(error, table, operation)
+    } finally {
+      metrics.storeInFlight.dec()
+    }
+  }
+
+  function warn({ table, operation }: Statement, warning: string) {
+    metrics.storeWarnings.inc()
+    log.warn({ table, operation, warning }, 'Cassandra warns')
+    onWarning?.(warning)
+  }
+
+  return {
+    keyspace: options.keyspace,
+
+    /** Runs one statement and returns its rows: all of them, for results known to fit one page. */
+    async execute(statement: Statement, values: unknown[] = []): Promise<types.Row[]> {
+      const result = await run(statement, () =>
+        client.execute(statement.cql, values, queryOptions(statement)),
+      )
+      return result.rows ?? []
+    },
+
+    /** Changes the schema, and waits until all hosts that are up agree on it. */
+    async changeSchema(table: string, cql: string): Promise<void> {
+      const statement = { table, operation: 'changeSchema', cql, isIdempotent: false }
+      await run(statement, () => client.execute(cql, [], { prepare: false, isIdempotent: false }))
+    },
+
+    /** Runs a compare-and-set; returns whether it was applied. A time-out leaves that unknown. */
+    async compareAndSet(statement: Statement, values: unknown[]): Promise<boolean> {
+      const options = { ...queryOptions(statement), isIdempotent: false }
+      const result = await run(statement, () => client.execute(statement.cql, values, options))
+      return result.wasApplied()
+    },
+
+    /** Reads one page. By hand, since iterating a result stops at its first empty page. */
+    async page(
+      statement: Statement,
+      values: unknown[],
+      { pageRowsMax, page }: { pageRowsMax: number; page: string | null },
+    ): Promise<Page> {
+      const options = { ...queryOptions(statement), fetchSize: pageRowsMax, autoPage: false }
+      const result = await run(statement, () =>
+        client.execute(
+          statement.cql,
+          values,
+          page === null ? options : { ...options, pageState: page },
+        ),
+      )
+      return { rows: result.rows ?? [], nextPage: result.pageState ?? null }
+    },
+
+    /** Reads all pages of a result that a caller knows to be small. */
+    async all(statement: Statement, values: unknown[], pageRowsMax = 5_000): Promise<types.Row[]> {
+      const rows: types.Row[] = []
+      let page: string | null = null
+      do {
+        const next: Page = await this.page(statement, values, { pageRowsMax, page })
+        for (const row of next.rows) rows.push(row)
+        page = next.nextPage
+      } while (page !== null)
+      return rows
+    },
+
+    /** Writes idempotent rows as one unlogged batch, sent to a replica of `routingKey`. */
+    async batch(statement: Statement, items: BatchItem[], routingKey: Buffer): Promise<void> {
+      const queries = items.map(({ cql, values }) => ({ query: cql, params: values }))
+      await run(statement, () =>
+        client.batch(queries, { ...queryOptions(statement), logged: false, routingKey }),
+      )
+    },
+
+    /** Names the replicas of a partition; the same text for the same set of hosts. */
+    replicasOf(routingKey: () => Buffer): string {
+      if (client.hosts.length < 2 || options.keyspace === undefined) return ''
+      const replicas = client.getReplicas(options.keyspace, routingKey()) ?? []
+      return replicas
+        .map(({ address }) => address)
+        .sort()
+        .join()
+    },
+
+    /** How many hosts are up, in the local data centre. */
+    hostsUp(): number {
+      return client.hosts
+        .values()
+        .filter((host) => host.isUp() && host.datacenter === options.localDataCenter).length
+    },
+
+    connections(): number {
+      const state = client.getState()
+      return state
+        .getConnectedHosts()
+        .reduce((count, host) => count + state.getOpenConnections(host), 0)
+    },
+
+    close: () => client.shutdown(),
+  }
+}
+
+/** The routing key of a partition key of several parts, as Cassandra composes it. */
+export function routingKeyOf(...parts: readonly (string | Buffer)[]): Buffer {
+  return Buffer.concat(
+    parts.flatMap((part) => {
+      const value = typeof part === 'string' ? Buffer.from(part, 'utf8') : part
+      return [smallintKey(value.length), value, PART_END]
+    }),
+  )
+}
+
+const PART_END = Buffer.alloc(1)
+
+export function smallintKey(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(2)
+  bytes.writeUInt16BE(value)
+  return bytes
+}
+
+export function intKey(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4)
+  bytes.writeInt32BE(value)
+  return bytes
+}
+
+function clientOptions({ contactPoints, localDataCenter, keyspace, credentials }: SessionOptions) {
+  return {
+    contactPoints: [...contactPoints],
+    localDataCenter,
+    ...(keyspace === undefined ? {} : { keyspace }),
+    ...(credentials === undefined ? {} : { credentials }),
+    protocolOptions: { maxVersion: 4 },
+    pooling: { coreConnectionsPerHost: { [types.distance.local]: CONNECTIONS_PER_HOST } },
+    socket: { readTimeout: READ_TIMEOUT_MS },
+    encoding: { useBigIntAsLong: true },
+    policies: { reconnection: new policies.reconnection.ConstantReconnectionPolicy(RECONNECT_MS) },
+  }
+}
+
+function queryOptions({ isIdempotent = true, consistency }: Statement) {
+  return {
+    prepare: true,
+    isIdempotent,
+    consistency: consistency ?? types.consistencies.localQuorum,
+  }
+}
+
+const OVERLOAD_CODES: ReadonlySet<number> = new Set([
+  types.responseErrorCodes.overloaded,
+  types.responseErrorCodes.isBootstrapping,
+  types.responseErrorCodes.writeTimeout,
+  types.responseErrorCodes.readTimeout,
+  types.responseErrorCodes.writeFailure,
+  types.responseErrorCodes.readFailure,
+])
+
+function translated(error: unknown, table: string, operation: string): Error {
+  const where = `${table} ${operation}`
+  if (error instanceof errors.NoHostAvailableError || isUnavailable(error))
+    return new AppError('STORE_UNAVAILABLE', `${where}: Cassandra cannot be reached`, {
+      cause: error,
+    })
+  const isOverload =
+    error instanceof errors.OperationTimedOutError ||
+    error instanceof errors.BusyConnectionError ||
+    (error instanceof errors.ResponseError && OVERLOAD_CODES.has(error.code))
+  if (isOverload)
+    return new AppError('OVERLOADED', `${where}: Cassandra is overloaded`, { cause: error })
+  return new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, {
+    cause: error,
+  })
+}
+
+function isUnavailable(error: unknown): boolean {
+  return (
+    error instanceof errors.ResponseError &&
+    error.code === types.responseErrorCodes.unavailableException
+  )
+}

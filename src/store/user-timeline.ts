@@ -1,0 +1,108 @@
+import { types } from 'cassandra-driver'
+import { DAY_MS, dayOf, monthOf } from '../event/day.ts'
+import type { Event } from '../event/event.ts'
+import {
+  rowSizeBytes,
+  SHARED_COLUMNS,
+  sharedValues,
+  storedEventOf,
+  ttlSeconds,
+  type RowWrite,
+  type StoredEvent,
+} from './event-row.ts'
+import { intKey, routingKeyOf, type Session, type Statement } from './session.ts'
+
+const INSERT = `INSERT INTO user_timeline (project, user_id, month, event_time, event_id,
+  ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+const COLUMNS = `event_time, event_id, ${SHARED_COLUMNS}`
+const PARTITION = 'project = ? AND user_id = ? AND month = ?'
+
+const NEWEST: Statement = {
+  table: 'user_timeline',
+  operation: 'newest',
+  cql: `SELECT ${COLUMNS} FROM user_timeline WHERE ${PARTITION}
+    AND event_time >= ? AND (event_time, event_id) < (?, ?) LIMIT ?`,
+}
+const LATER_OF_DAY: Statement = {
+  table: 'user_timeline',
+  operation: 'laterOfDay',
+  cql: `SELECT event_id FROM user_timeline WHERE ${PARTITION}
+    AND (event_time, event_id) >= (?, ?) AND event_time < ?`,
+}
+
+/** A place between two events of a timeline: what comes next is older. */
+export interface TimelinePosition {
+  readonly eventTimeMs: number
+  readonly eventId: string
+}
+
+export type UserTimeline = ReturnType<typeof openUserTimeline>
+
+/** A user's events, newest first; one partition a user and UTC month. */
+export function openUserTimeline(session: Session) {
+  return {
+    /** The write of one event. It is idempotent: the same event is the same row. */
+    toRow(projectId: string, event: Event, retentionDays: number): RowWrite {
+      const { eventTimeMs, userId } = event
+      const month = monthOf(eventTimeMs)
+      return {
+        cql: INSERT,
+        values: [
+          projectId,
+          userId,
+          month,
+          eventTimeMs,
+          new types.Uuid(event.eventId),
+          ...sharedValues(event),
+          ttlSeconds(eventTimeMs, retentionDays, event.receivedAtMs),
+        ],
+        partition: `${month} ${userId}`,
+        routingKey: () => routingKeyOf(projectId, userId, intKey(month)),
+        sizeBytes: rowSizeBytes(event),
+      }
+    },
+
+    /**
+     * Returns up to `rowsMax` rows of one month that are older than `before` and not older than
+     * `startMs`, newest first. Copies of an event under several times are all returned.
+     */
+    async newest(read: {
+      readonly projectId: string
+      readonly userId: string
+      readonly month: number
+      readonly startMs: number
+      readonly before: TimelinePosition
+      readonly rowsMax: number
+    }): Promise<StoredEvent[]> {
+      const { projectId, userId, month, startMs, before, rowsMax } = read
+      const rows = await session.execute(NEWEST, [
+        projectId,
+        userId,
+        month,
+        startMs,
+        before.eventTimeMs,
+        types.Uuid.fromString(before.eventId),
+        rowsMax,
+      ])
+      return rows.map((row) => storedEventOf(row, userId))
+    },
+
+    /** Returns the ids of the events at or after `from`, up to the end of its UTC day. */
+    async laterIdsOfDay(read: {
+      readonly projectId: string
+      readonly userId: string
+      readonly from: TimelinePosition
+    }): Promise<string[]> {
+      const { projectId, userId, from } = read
+      const rows = await session.all(LATER_OF_DAY, [
+        projectId,
+        userId,
+        monthOf(from.eventTimeMs),
+        from.eventTimeMs,
+        types.Uuid.fromString(from.eventId),
+        (dayOf(from.eventTimeMs) + 1) * DAY_MS,
+      ])
+      return rows.map((row) => String(row['event_id']))
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { firstSteps, leaders, loadTieSet, openTieSet } from '../../src/analysis/tie-set.ts'
+
+const STEP_COUNT = 6
+
+const masks = fc.array(fc.nat(2 ** STEP_COUNT - 1), { minLength: 1, maxLength: 8, size: 'max' })
+
+test('the first steps are those from which a one-to-one matching exists', () => {
+  fc.assert(
+    fc.property(masks, (set) => {
+      const fast = firstSteps(load(set), STEP_COUNT)
+      const slow = Array.from({ length: STEP_COUNT }, (_, last) => {
+        let first = 0
+        while (first <= last && !canMatch(set, first, last)) first++
+        return first
+      })
+      expect([...fast]).toEqual(slow)
+    }),
+    { numRuns: 10_000 },
+  )
+})
+
+test('the leaders are the events that can take step 0 while others take the next', () => {
+  fc.assert(
+    fc.property(masks, fc.nat(STEP_COUNT - 1), (set, lastStep) => {
+      fc.pre(canMatch(set, 0, lastStep))
+      const tieSet = load(set)
+      firstSteps(tieSet, STEP_COUNT)
+      const fast = [...leaders(tieSet, lastStep).slice(0, set.length)]
+      const slow = set.map((mask, index) => {
+        const others = set.filter((_, other) => other !== index)
+        return (mask & 1) === 1 && canMatch(others, 1, lastStep) ? 1 : 0
+      })
+      expect(fast).toEqual(slow)
+    }),
+    { numRuns: 10_000 },
+  )
+})
+
+function load(set: number[]) {
+  const tieSet = openTieSet(STEP_COUNT)
+  loadTieSet(tieSet, Uint32Array.from(set), Int32Array.from(set.keys()), set.length)
+  return tieSet
+}
+
+/** Every way to give the steps first to last to distinct events is tried. */
+function canMatch(set: readonly number[], first: number, last: number): boolean {
+  if (first > last) return true
+  return set.some(
+    (mask, index) =>
+      (mask & (1 << first)) !== 0 &&
+      canMatch(
+        set.filter((_, other) => other !== index),
+        first + 1,
+        last,
+      ),
+  )
+}

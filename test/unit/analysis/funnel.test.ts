@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest'
+import {
+  declareFunnel,
+  eventNamesOf,
+  propertiesOf,
+  type FunnelCounts,
+  type FunnelSpec,
+} from '../../../src/analysis/funnel.ts'
+import type { Step } from '../../../src/analysis/step-mask.ts'
+import type { TestEvent } from '../../support/columns.ts'
+import { foldFunnel } from '../../support/funnel-oracle.ts'
+
+const named = (...names: string[]): Step => ({
+  matchers: names.map((eventName) => ({ eventName, where: [] })),
+})
+
+const aSpec = (spec: Partial<FunnelSpec>): FunnelSpec => ({
+  steps: [named('A'), named('B')],
+  windowMs: 1_000,
+  entryStartMs: 0,
+  entryEndMs: 1_000_000,
+  lastEndMs: Infinity,
+  breakdown: null,
+  ...spec,
+})
+
+const byK = { property: 'k', limit: 25 }
+
+const anEvent = (event: string, timeMs: number, k?: string): TestEvent => ({
+  ...{ user: 'u', event, timeMs },
+  ...(k !== undefined && { properties: { k } }),
+})
+
+const countsOf = (breakdown: [string | null, number[]][]): FunnelCounts => ({
+  users: breakdown.reduce((sums, [, users]) => sums.map((sum, i) => sum + users[i]!), [0, 0]),
+  breakdown: new Map(breakdown),
+})
+
+test('nobody makes zeros: no share is NaN', () => {
+  const funnel = declareFunnel(aSpec({}))
+  const nothing = { users: 0, fromPrevious: 0, fromFirst: 0 }
+  expect(funnel.result(funnel.empty())).toEqual({ steps: [nothing, nothing], breakdown: null })
+  const broken = declareFunnel(aSpec({ breakdown: byK }))
+  expect(broken.result(broken.empty())).toEqual({ steps: [nothing, nothing], breakdown: [] })
+})
+
+test('shares are of the step before and of the first', () => {
+  const { result } = declareFunnel(aSpec({ steps: [named('A'), named('B'), named('C')] }))
+  expect(result({ users: [8, 4, 1], breakdown: null }).steps).toEqual([
+    { users: 8, fromPrevious: 1, fromFirst: 1 },
+    { users: 4, fromPrevious: 0.5, fromFirst: 0.5 },
+    { users: 1, fromPrevious: 0.25, fromFirst: 0.125 },
+  ])
+  expect(result({ users: [8, 0, 0], breakdown: null }).steps[2]).toEqual({
+    ...{ users: 0, fromPrevious: 0, fromFirst: 0 },
+  })
+})
+
+test('a breakdown shows the largest values, then the others, then the users without one', () => {
+  const { result } = declareFunnel(aSpec({ breakdown: { property: 'k', limit: 2 } }))
+  const counts = countsOf([
+    ['z', [1, 0]],
+    ['b', [3, 1]],
+    [null, [9, 9]],
+    ['c', [5, 5]],
+    ['a', [3, 2]],
+  ])
+  const shown = result(counts).breakdown!.map(({ value, steps }) => [
+    value,
+    ...steps.map(({ users }) => users),
+  ])
+  expect(shown).toEqual([
+    ['c', 5, 5],
+    ['a', 3, 2],
+    ['$other', 4, 1],
+    ['$none', 9, 9],
+  ])
+})
+
+test('values that read like the names of the rest are counted there, and against no limit', () => {
+  const { result } = declareFunnel(aSpec({ breakdown: { property: 'k', limit: 1 } }))
+  const counts = countsOf([
+    ['$none', [7, 1]],
+    ['$other', [8, 2]],
+    ['a', [1, 1]],
+    [null, [1, 0]],
+  ])
+  const shown = result(counts).breakdown!.map(({ value, steps }) => [value, steps[0]!.users])
+  expect(shown).toEqual([
+    ['a', 1],
+    ['$other', 8],
+    ['$none', 8],
+  ])
+})
+
+test('a user counts under the earliest of the entries with the longest chain', () => {
+  const events = [anEvent('A', 0, 'dropped'), anEvent('A', 5_000, 'early')]
+  const converted = [...events, anEvent('A', 5_500, 'late'), anEvent('B', 5_900)]
+  expect(foldFunnel(aSpec({ breakdown: byK }), events).breakdown).toEqual(
+    new Map([['dropped', [1, 0]]]),
+  )
+  expect(foldFunnel(aSpec({ breakdown: byK }), converted).breakdown).toEqual(
+    new Map([['early', [1, 1]]]),
+  )
+})
+
+test('of entries of one moment the smallest value counts, and a missing one last', () => {
+  const tied = [anEvent('A', 5), anEvent('A', 5, 'y'), anEvent('A', 5, 'x'), anEvent('B', 5)]
+  expect(foldFunnel(aSpec({ breakdown: byK }), tied).breakdown).toEqual(new Map([['x', [1, 1]]]))
+})
+
+test('32 steps are told apart, one after the other and all at one moment', () => {
+  const names = Array.from({ length: 32 }, (_, step) => `S${step + 1}`)
+  const spec = aSpec({ steps: names.map((name) => named(name)), breakdown: byK })
+  const all = { users: names.map(() => 1), breakdown: new Map([['x', names.map(() => 1)]]) }
+  const inOrder = names.map((name, step) => anEvent(name, step, 'x'))
+  expect(foldFunnel(spec, inOrder)).toEqual(all)
+  const atOnce = names.toReversed().map((name) => anEvent(name, 7, 'x'))
+  expect(foldFunnel(spec, atOnce)).toEqual(all)
+})
+
+test('a user with 50,000 entries within one window, or at one moment, is counted', () => {
+  const spec = aSpec({
+    steps: [named('A'), named('A', 'B'), named('B'), named('A')],
+    windowMs: 100_000,
+    breakdown: byK,
+  })
+  for (const spreadMs of [1, 0]) {
+    const entries = Array.from({ length: 50_000 }, (_, n) => anEvent('A', n * spreadMs, `v${n}`))
+    const end = [anEvent('B', 50_000), anEvent('A', 50_000, 'end')]
+    expect(foldFunnel(spec, [...entries, ...end])).toEqual({
+      users: [1, 1, 1, 1],
+      breakdown: new Map([['v0', [1, 1, 1, 1]]]),
+    })
+  }
+})
+
+test('rows that are not in time order are refused', () => {
+  const { fold } = declareFunnel(aSpec({})).openGroup(1)
+  const columns = {
+    ...{ rowCount: 2, timeMs: Float64Array.of(2, 1), user: Uint16Array.of(0, 0) },
+    event: { codes: Uint8Array.of(1, 1), values: [null, 'A'] },
+    properties: new Map(),
+  }
+  expect(() => fold(columns)).toThrow('time order')
+})
+
+test('the properties and the event names that a funnel reads are named once', () => {
+  const where = [{ property: 'path', op: 'eq', value: '/' } as const]
+  const steps = [
+    { matchers: [{ eventName: 'A', where }] },
+    {
+      matchers: [
+        { eventName: 'B', where: [] },
+        { eventName: 'A', where },
+      ],
+    },
+  ]
+  expect(propertiesOf(aSpec({ steps }))).toEqual(['path'])
+  expect(propertiesOf(aSpec({ steps, breakdown: byK }))).toEqual(['path', 'k'])
+  expect(eventNamesOf(aSpec({ steps }))).toEqual(['A', 'B'])
+  const anyEvent = { matchers: [{ eventName: null, where: [] }] }
+  expect(eventNamesOf(aSpec({ steps: [...steps, anyEvent] }))).toBeNull()
+})
