@@ -56,6 +56,8 @@ const Environment = z.object({
   CASSANDRA_RUNTIME: z.enum(['auto', 'jars', 'docker']).default('auto'),
   CASSANDRA_PORT: integer(0, 65_535).default(9042), // 0: any free one
   CASSANDRA_HEAP_MB: integer(256, 31_744).default(512),
+  PATH: z.string().default(''), // where java, mvn and docker are looked for
+  JAVA_HOME: z.string().min(1).optional(),
 
   // Ingest.
   INGEST_LINGER_MS: integer(0, 1_000).default(8),

@@ -1,7 +1,7 @@
 import assert from 'node:assert'
 import type { Columns } from '../segment/columns.ts'
 import { firstSteps, loadTieSet, openTieSet } from './tie-set.ts'
-import { openTieSplit } from './ties.ts'
+import { openTieSplit } from './tie-split.ts'
 
 /** The users of a fold group, and a funnel's chains among their events. */
 export interface ChainShape {

@@ -2,7 +2,7 @@ import type { CodedColumn, Columns, Value } from '../segment/columns.ts'
 import type { ChainShape } from './chain.ts'
 import { compareTexts, textOf } from './condition.ts'
 import { firstSteps, leaders, loadTieSet, lowestStep, openTieSet } from './tie-set.ts'
-import { openTieSplit, type TieSplit } from './ties.ts'
+import { openTieSplit, type TieSplit } from './tie-split.ts'
 
 /** Rows of a fold group with their step masks, and the column to break down by (if there is one). */
 export interface EntryRows {

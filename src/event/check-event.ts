@@ -32,7 +32,9 @@ export function checkEvent(raw: unknown, context: CheckContext): Event | Rejecti
     return rejection('INVALID_EVENT', 'event: a non-empty string is required')
   if (eventName.length > EVENT_NAME_LENGTH_MAX)
     return rejection('INVALID_EVENT', `event: at most ${EVENT_NAME_LENGTH_MAX} characters`)
-  if (!isWellFormed(eventName)) return rejection('INVALID_EVENT', 'event: half of a surrogate pair')
+  // Where a lone half would become U+FFFD, two different names or ids could become one.
+  if (!eventName.isWellFormed())
+    return rejection('INVALID_EVENT', 'event: half of a surrogate pair')
 
   const ids = checkIds(raw)
   if ('code' in ids) return ids
@@ -90,7 +92,7 @@ function checkId(value: unknown, field: string): string | null | Rejection {
     )
   if (value.length > ID_BYTES_MAX || Buffer.byteLength(value) > ID_BYTES_MAX)
     return rejection('INVALID_EVENT', `${field}: at most ${ID_BYTES_MAX} bytes`)
-  if (!isWellFormed(value)) return rejection('INVALID_EVENT', `${field}: half of a surrogate pair`)
+  if (!value.isWellFormed()) return rejection('INVALID_EVENT', `${field}: half of a surrogate pair`)
   return value
 }
 
@@ -141,11 +143,6 @@ function checkShape(properties: Record<string, unknown>): Rejection | null {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-// Where a lone half would become U+FFFD, two different ids could become one.
-function isWellFormed(text: string): boolean {
-  return !/[\ud800-\udfff]/.test(text) || !/\p{Surrogate}/u.test(text)
 }
 
 function rejection(code: RejectionCode, message: string): Rejection {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const LENGTHS_BYTES = 12
 
@@ -26,7 +26,7 @@ export function eventIdOf(event: {
     end += 4 + size
   }
   end += name.write(sentId, end, 'utf8')
-  const id = createHash('sha1').update(name.subarray(0, end)).digest().subarray(0, 16)
+  const id = hash('sha1', name.subarray(0, end), 'buffer').subarray(0, 16)
   id[6] = (id[6]! & 0x0f) | 0x50
   id[8] = (id[8]! & 0x3f) | 0x80
   return id

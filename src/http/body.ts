@@ -83,7 +83,9 @@ function readBody(c: Context<AppEnv>, hold: (bytes: number) => void): Promise<Bu
     })
     incoming.once('end', () => resolve(Buffer.concat(chunks)))
     incoming.once('error', (cause) => reject(cutShort(cause)))
-    incoming.once('close', () => reject(cutShort()))
+    incoming.once('close', () => {
+      if (!incoming.readableEnded) reject(cutShort())
+    })
   })
 }
 

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit'
 import type { Event } from '../event/event.ts'
 import type { Metrics } from '../metrics.ts'
-import type { RowWrite } from '../store/event-row.ts'
+import { eventCells, type RowWrite } from '../store/event-row.ts'
 import type { Events } from '../store/events.ts'
 import type { Session, Statement } from '../store/session.ts'
 import type { UserTimeline } from '../store/user-timeline.ts'
@@ -43,9 +43,10 @@ export function openRowWriter(dependencies: {
       committed: readonly Event[],
       signal: AbortSignal,
     ): Promise<void> {
-      const { projectId, retentionDays } = project
+      const projectId = Buffer.from(project.projectId)
+      const cells = committed.map((event) => eventCells(event, project.retentionDays))
       const rowsBy = (table: Events | UserTimeline) =>
-        committed.map((event) => table.toRow(projectId, event, retentionDays))
+        committed.map((event, index) => table.toRow(projectId, event, cells[index]!))
       await Promise.all([
         ...writeTable(WRITE_EVENTS, rowsBy(events), signal),
         ...writeTable(WRITE_TIMELINE, rowsBy(userTimeline), signal),

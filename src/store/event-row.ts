@@ -1,6 +1,7 @@
 import { types } from 'cassandra-driver'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
+import { intKey } from './session.ts'
 
 /** One row to be written, and what a batch must know of it. */
 export interface RowWrite {
@@ -32,33 +33,57 @@ export const SHARED_COLUMNS =
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 // Timestamps, TTLs and lengths of a dozen cells, generously.
-const ROW_OVERHEAD_BYTES = 250
+const ROW_OVERHEAD_BYTES = 160
 
-export function sharedValues(event: Event): unknown[] {
-  const { sentId } = event
-  const isUuid = sentId !== null && UUID.test(sentId)
-  return [
-    event.eventName,
-    event.anonymousId ?? types.unset,
-    event.sessionId ?? types.unset,
-    isUuid ? types.Uuid.fromString(sentId) : types.unset,
-    isUuid ? types.unset : (sentId ?? types.unset),
-    event.receivedAtMs,
-    event.properties,
-  ]
+/**
+ * The values of an event's rows, as Cassandra takes them: the driver sends a Buffer as it is, whatever the
+ * column's type, so both tables share one encoding.
+ */
+export interface EventCells {
+  readonly eventTime: Buffer
+  readonly eventId: Buffer
+  readonly userId: Buffer
+  readonly shared: readonly unknown[]
+  readonly ttl: Buffer
+  readonly sizeBytes: number
 }
 
-/** Returns the estimate for one row of an event. */
-export function rowSizeBytes(event: Event): number {
-  return (
-    ROW_OVERHEAD_BYTES +
-    Buffer.byteLength(event.properties) +
-    3 * event.eventName.length +
-    3 * event.userId.length +
-    3 * (event.sentId?.length ?? 0) +
-    3 * (event.anonymousId?.length ?? 0) +
-    3 * (event.sessionId?.length ?? 0)
+export function eventCells(event: Event, retentionDays: number): EventCells {
+  const { sentId, eventTimeMs, receivedAtMs } = event
+  const isUuid = sentId !== null && UUID.test(sentId)
+  const shared = [
+    Buffer.from(event.eventName),
+    textCell(event.anonymousId),
+    textCell(event.sessionId),
+    isUuid ? Buffer.from(sentId.replaceAll('-', ''), 'hex') : types.unset,
+    isUuid ? types.unset : textCell(sentId),
+    timestampCell(receivedAtMs),
+    Buffer.from(event.properties),
+  ]
+  const userId = Buffer.from(event.userId)
+  const textBytes = shared.reduce<number>(
+    (bytes, cell) => bytes + (cell instanceof Buffer ? cell.length : 0),
+    userId.length,
   )
+  return {
+    eventTime: timestampCell(eventTimeMs),
+    eventId: event.eventId,
+    userId,
+    shared,
+    ttl: intKey(ttlSeconds(eventTimeMs, retentionDays, receivedAtMs)),
+    sizeBytes: ROW_OVERHEAD_BYTES + textBytes,
+  }
+}
+
+// An empty text stays one; an absent one is not written at all, which null would be, as a tombstone.
+function textCell(text: string | null): unknown {
+  return text === null ? types.unset : Buffer.from(text)
+}
+
+function timestampCell(timeMs: number): Buffer {
+  const cell = Buffer.allocUnsafe(8)
+  cell.writeBigInt64BE(BigInt(timeMs))
+  return cell
 }
 
 /**

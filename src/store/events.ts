@@ -1,14 +1,8 @@
-import { types } from 'cassandra-driver'
+import type { types } from 'cassandra-driver'
 import { bucketOf } from '../event/bucket.ts'
 import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
-import {
-  rowSizeBytes,
-  SHARED_COLUMNS,
-  sharedValues,
-  ttlSeconds,
-  type RowWrite,
-} from './event-row.ts'
+import { SHARED_COLUMNS, type EventCells, type RowWrite } from './event-row.ts'
 import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
 
 const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
@@ -40,25 +34,17 @@ export type Events = ReturnType<typeof openEvents>
 export function openEvents(session: Session) {
   return {
     /** The write of one event. It is idempotent: the same event is the same row. */
-    toRow(projectId: string, event: Event, retentionDays: number): RowWrite {
-      const { eventTimeMs, userId } = event
-      const bucket = bucketOf(userId)
-      const day = dayOf(eventTimeMs)
+    toRow(projectId: Buffer, event: Event, cells: EventCells): RowWrite {
+      const bucket = bucketOf(event.userId)
+      const day = dayOf(event.eventTimeMs)
+      const key = [projectId, smallintKey(bucket), intKey(day)]
+      const { eventTime, eventId, userId, shared, ttl, sizeBytes } = cells
       return {
         cql: INSERT,
-        values: [
-          projectId,
-          bucket,
-          day,
-          eventTimeMs,
-          new types.Uuid(event.eventId),
-          userId,
-          ...sharedValues(event),
-          ttlSeconds(eventTimeMs, retentionDays, event.receivedAtMs),
-        ],
+        values: [...key, eventTime, eventId, userId, ...shared, ttl],
         partition: `${bucket} ${day}`,
-        routingKey: () => routingKeyOf(projectId, smallintKey(bucket), intKey(day)),
-        sizeBytes: rowSizeBytes(event),
+        routingKey: () => routingKeyOf(...key),
+        sizeBytes,
       }
     },
 

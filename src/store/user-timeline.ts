@@ -2,11 +2,9 @@ import { types } from 'cassandra-driver'
 import { DAY_MS, dayOf, monthOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
 import {
-  rowSizeBytes,
   SHARED_COLUMNS,
-  sharedValues,
   storedEventOf,
-  ttlSeconds,
+  type EventCells,
   type RowWrite,
   type StoredEvent,
 } from './event-row.ts'
@@ -42,23 +40,16 @@ export type UserTimeline = ReturnType<typeof openUserTimeline>
 export function openUserTimeline(session: Session) {
   return {
     /** The write of one event. It is idempotent: the same event is the same row. */
-    toRow(projectId: string, event: Event, retentionDays: number): RowWrite {
-      const { eventTimeMs, userId } = event
-      const month = monthOf(eventTimeMs)
+    toRow(projectId: Buffer, event: Event, cells: EventCells): RowWrite {
+      const { eventTime, eventId, userId, shared, ttl, sizeBytes } = cells
+      const month = monthOf(event.eventTimeMs)
+      const key = [projectId, userId, intKey(month)]
       return {
         cql: INSERT,
-        values: [
-          projectId,
-          userId,
-          month,
-          eventTimeMs,
-          new types.Uuid(event.eventId),
-          ...sharedValues(event),
-          ttlSeconds(eventTimeMs, retentionDays, event.receivedAtMs),
-        ],
-        partition: `${month} ${userId}`,
-        routingKey: () => routingKeyOf(projectId, userId, intKey(month)),
-        sizeBytes: rowSizeBytes(event),
+        values: [...key, eventTime, eventId, ...shared, ttl],
+        partition: `${month} ${event.userId}`,
+        routingKey: () => routingKeyOf(...key),
+        sizeBytes,
       }
     },
 

@@ -34,7 +34,12 @@ export function openWriterHeads(session: Session) {
       const heads: Record<string, types.Tuple> = {}
       for (const [projectId, { lastSequence, rowsWholeThrough }] of head.projects)
         heads[projectId] = new types.Tuple(BigInt(lastSequence), BigInt(rowsWholeThrough))
-      await session.execute(WRITE, [types.Uuid.fromString(writer), BigInt(head.beat), head.beatAtMs, heads])
+      await session.execute(WRITE, [
+        types.Uuid.fromString(writer),
+        BigInt(head.beat),
+        head.beatAtMs,
+        heads,
+      ])
     },
 
     /** Returns null for a writer that never beat, or not within 30 days. */
