@@ -62,7 +62,7 @@ const Environment = z.object({
   // Ingest.
   INGEST_LINGER_MS: integer(0, 1_000).default(8),
   INGEST_BATCHES_IN_FLIGHT_MAX: integer(1, 1_024).default(32),
-  INGEST_COMMITS_IN_FLIGHT_MAX: integer(1, 256).default(16),
+  INGEST_COMMITS_IN_FLIGHT_MAX: integer(1, 256).default(4),
   INGEST_PENDING_EVENTS_MAX: integer(1_000, 1_000_000).default(20_000),
   INGEST_PENDING_BYTES_MAX: integer(1_048_576, 1_073_741_824).default(33_554_432),
   INGEST_ACKNOWLEDGE_TIMEOUT_MS: integer(100, 60_000).default(10_000),

@@ -1,11 +1,47 @@
 import { statfs } from 'node:fs/promises'
-import type { Command } from 'commander'
+import { styleText } from 'node:util'
 import { systemClock as clock } from '../clock.ts'
-import { runningDatabase } from '../embedded/running.ts'
-import { openLog } from '../log.ts'
+import type { Config } from '../config.ts'
+import type { Logger } from '../log.ts'
 import { declareMetrics } from '../metrics.ts'
 import { openSession } from '../store/session.ts'
 import { openStores } from '../store/stores.ts'
 import { examine, type Finding } from '../upkeep/doctor.ts'
+import { reachDatabase } from './reach-database.ts'
 
 const FREE_BYTES_MIN = 5 * 2 ** 30
+
+/** Says what is wrong with the database and this machine, and what to do about it. */
+export async function diagnose(config: Config, log: Logger): Promise<Finding[]> {
+  const { CASSANDRA_KEYSPACE: keyspace, DATA_DIR } = config
+  const database = await reachDatabase(config, log)
+  try {
+    const { contactPoints, localDataCenter, service } = database
+    const session = await openSession({
+      ...{ contactPoints, localDataCenter, keyspace, credentials: service, log },
+      metrics: declareMetrics(),
+    })
+    try {
+      const found = await examine({ stores: openStores(session), keyspace, clock })
+      return [...found, await disk(DATA_DIR)]
+    } finally {
+      await session.close()
+    }
+  } finally {
+    await database.close()
+  }
+}
+
+async function disk(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder)
+  const freeBytes = bavail * bsize
+  const message = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free at ${folder}`
+  if (freeBytes >= FREE_BYTES_MIN) return { check: 'disk', isOk: true, message }
+  return { check: 'disk', isOk: false, message, remedy: 'make room: compaction needs it' }
+}
+
+/** One line a finding, for people. */
+export function findingLine({ check, isOk, message, remedy }: Finding): string {
+  const mark = isOk ? styleText('green', 'ok  ') : styleText('red', 'FAIL')
+  return `${mark} ${check.padEnd(11)} ${message}${remedy === undefined ? '' : `\n     → ${remedy}`}`
+}
