@@ -18,7 +18,10 @@ import { openSession, type SessionOptions } from './store/session.ts'
 import { openStores } from './store/stores.ts'
 import { openProjectUpkeep } from './upkeep/projects.ts'
 
-export type Database = Pick<SessionOptions, 'contactPoints' | 'localDataCenter' | 'credentials'>
+export type Database = Pick<
+  SessionOptions,
+  'contactPoints' | 'localDataCenter' | 'credentials' | 'onWarning'
+>
 
 /** Runs the service: session, tables, ingest, questions, routes, listening; ends them in reverse. */
 export async function openService(

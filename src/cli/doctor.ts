@@ -1,18 +1,32 @@
+import type { Command } from 'commander'
 import { statfs } from 'node:fs/promises'
 import { styleText } from 'node:util'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import type { Logger } from '../log.ts'
+import { openLog, type Logger } from '../log.ts'
 import { declareMetrics } from '../metrics.ts'
 import { openSession } from '../store/session.ts'
 import { openStores } from '../store/stores.ts'
 import { examine, type Finding } from '../upkeep/doctor.ts'
+import { EXIT, type CommandContext } from './context.ts'
 import { reachDatabase } from './reach-database.ts'
 
 const FREE_BYTES_MIN = 5 * 2 ** 30
 
-/** Says what is wrong with the database and this machine, and what to do about it. */
-export async function diagnose(config: Config, log: Logger): Promise<Finding[]> {
+export function registerDoctor(program: Command, context: CommandContext): void {
+  program
+    .command('doctor')
+    .description('say what is wrong with the database and this machine, and what to do about it')
+    .option('--json', 'print the findings as JSON')
+    .action(async ({ json: isJson = false }: { json?: boolean }) => {
+      const config = context.loadConfig()
+      const findings = await diagnose(config, openLog(config.LOG_LEVEL))
+      context.print(isJson ? JSON.stringify({ findings }) : findings.map(findingLine).join('\n'))
+      if (findings.some(({ isOk }) => !isOk)) context.exitWith(EXIT.failed)
+    })
+}
+
+async function diagnose(config: Config, log: Logger): Promise<Finding[]> {
   const { CASSANDRA_KEYSPACE: keyspace, DATA_DIR } = config
   const database = await reachDatabase(config, log)
   try {
@@ -41,7 +55,7 @@ async function disk(folder: string): Promise<Finding> {
 }
 
 /** One line a finding, for people. */
-export function findingLine({ check, isOk, message, remedy }: Finding): string {
+function findingLine({ check, isOk, message, remedy }: Finding): string {
   const mark = isOk ? styleText('green', 'ok  ') : styleText('red', 'FAIL')
   return `${mark} ${check.padEnd(11)} ${message}${remedy === undefined ? '' : `\n     → ${remedy}`}`
 }

@@ -79,12 +79,14 @@ function numberAsSent(marked: string): object {
   return Object.create(null, { toJSON: { value: () => marked } }) as object
 }
 
-// A double keeps 15 significant digits, unless the number is too large or too small for it.
+// A double keeps 15 significant digits, unless the number is too large or too small for it; and any
+// digits that are its own shortest form, such as 9007199254740991 and 0.30000000000000004.
 function isKept(literal: string): boolean {
   const digits = literal
     .replace(/[eE].*/, '')
     .replace(/[-.]/g, '')
     .replace(/^0+/, '')
   const number = Number(literal)
+  if (String(number) === literal) return true
   return digits.length <= 15 && Number.isFinite(number) && (number !== 0 || digits === '')
 }

@@ -4,6 +4,9 @@ import { DAY_MS } from '../event/day.ts'
 import { parseIsoTimeMs } from '../event/time.ts'
 
 const RANGE_MS_DEFAULT = 30 * DAY_MS
+/** The years that ISO 8601 writes with four digits; a date of JavaScript ends not far beyond. */
+const TIME_MS_MIN = Date.UTC(0, 0, 1) - 1_900 * 366 * DAY_MS
+const TIME_MS_MAX = Date.UTC(10_000, 0, 1)
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 /** The range of a question, start included, end excluded. */
@@ -30,9 +33,14 @@ export function resolveRange(
 }
 
 function momentMs(moment: string | number, path: string, timeZone: string): number {
-  if (typeof moment === 'number') return moment
-  const timeMs = DATE.test(moment) ? dateStartMs(moment, path, timeZone) : parseIsoTimeMs(moment)
-  if (timeMs === null) throw fault(path, 'a date, ISO 8601 with a zone, or milliseconds since 1970')
+  const timeMs =
+    typeof moment === 'number'
+      ? moment
+      : DATE.test(moment)
+        ? dateStartMs(moment, path, timeZone)
+        : parseIsoTimeMs(moment)
+  if (timeMs === null || timeMs < TIME_MS_MIN || timeMs > TIME_MS_MAX)
+    throw fault(path, 'a date, ISO 8601 with a zone, or milliseconds since 1970')
   return timeMs
 }
 

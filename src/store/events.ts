@@ -61,13 +61,8 @@ export function openEvents(session: Session) {
     }): AsyncGenerator<ScannedEvent[]> {
       const statement = scan.withProperties ? SCAN_WITH_PROPERTIES : SCAN
       const values = [scan.projectId, scan.bucket, scan.day]
-      const pageRowsMax = scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX
-      let page: string | null = null
-      do {
-        const next = await session.page(statement, values, { pageRowsMax, page })
-        yield next.rows.map(scannedEventOf)
-        page = next.nextPage
-      } while (page !== null)
+      const pages = session.pages(statement, values, scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX)
+      for await (const rows of pages) yield rows.map(scannedEventOf)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
@@ -22,6 +22,11 @@ const RECORD: Statement = {
   operation: 'record',
   cql: `INSERT INTO schema_migrations (scope, version, name, checksum, applied_at, table_schema)
     VALUES ('keyspace', ?, ?, ?, ?, ?)`,
+}
+const RIGHTS: Statement = {
+  table: 'system_auth.role_permissions',
+  operation: 'read',
+  cql: 'SELECT permissions FROM system_auth.role_permissions WHERE role = ? AND resource = ?',
 }
 const LOCK: Statement = {
   table: 'schema_migrations',
@@ -69,12 +74,24 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     const [bootstrap] = migrations
     for (const statement of bootstrap?.statements ?? [])
-      await session.changeSchema('schema_migrations', statement)
+      await session.changeSchema(
+        'schema_migrations',
+        `${statement} AND ID = ${bootstrapTableId(keyspace)}`,
+      )
     if (pendingMigrations(migrations, await appliedMigrations(session)).length === 0) return []
     return await withLock(session, clock, (renew) => applyPending(session, options, renew))
   } finally {
     await session.close()
   }
+}
+
+/**
+ * Returns the same id in every process, so that several can create the table at once, before there is a
+ * lock, and mean the same one; and another id in each keyspace, since a cluster takes an id only once.
+ */
+function bootstrapTableId(keyspace: string): string {
+  const digits = createHash('sha256').update(`${keyspace}.schema_migrations`).digest('hex')
+  return digits.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5')
 }
 
 async function applyPending(session: Session, options: MigrateOptions, renew: () => Promise<void>) {
@@ -143,19 +160,28 @@ async function createKeyspace({
       `CREATE KEYSPACE IF NOT EXISTS ${keyspace} WITH replication =
         {'class': 'NetworkTopologyStrategy', ${replicas.join(', ')}}`,
     )
-    if (serviceRole === undefined || serviceRole === connect.credentials?.username) return
-    const role = `"${serviceRole.replaceAll('"', '""')}"`
-    for (const right of ['SELECT', 'MODIFY'])
-      await session
-        .changeSchema('keyspace', `GRANT ${right} ON KEYSPACE ${keyspace} TO ${role}`)
-        .catch((error: unknown) => {
-          // A cluster without an authorizer lets every role do everything.
-          if (!String(error).includes('AllowAllAuthorizer')) throw error
-          log.warn('the cluster has no authorizer: the service could change the schema')
-        })
+    if (serviceRole !== undefined && serviceRole !== connect.credentials?.username)
+      await grantRights(session, { keyspace, role: serviceRole, log })
   } finally {
     await session.close()
   }
+}
+
+async function grantRights(
+  session: Session,
+  { keyspace, role, log }: { keyspace: string; role: string; log: Logger },
+): Promise<void> {
+  const [row] = await session.execute(RIGHTS, [role, `data/${keyspace}`])
+  const held = new Set((row?.['permissions'] as string[] | null) ?? [])
+  const quoted = `"${role.replaceAll('"', '""')}"`
+  for (const right of ['SELECT', 'MODIFY'].filter((one) => !held.has(one)))
+    await session
+      .changeSchema('keyspace', `GRANT ${right} ON KEYSPACE ${keyspace} TO ${quoted}`)
+      .catch((error: unknown) => {
+        // A cluster without an authorizer lets every role do everything.
+        if (!String(error).includes('AllowAllAuthorizer')) throw error
+        log.warn('the cluster has no authorizer: the service could change the schema')
+      })
 }
 
 async function withLock<T>(

@@ -67,7 +67,8 @@ async function withClient(
     localDataCenter,
     credentials,
     protocolOptions: { maxVersion: 4 },
-    pooling: { coreConnectionsPerHost: { [types.distance.local]: 1 } },
+    // Without heartbeats: the driver leaves their timers behind when a login is refused.
+    pooling: { coreConnectionsPerHost: { [types.distance.local]: 1 }, heartBeatInterval: 0 },
     socketOptions: { readTimeout: READ_TIMEOUT_MS },
   })
   try {

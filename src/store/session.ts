@@ -6,6 +6,10 @@ import type { Metrics } from '../metrics.ts'
 export const READ_TIMEOUT_MS = 6_000
 const RECONNECT_MS = 500
 const CONNECTIONS_PER_HOST = 2
+/** As many rows as make a page of less than 8 MiB, above which the server warns, if each takes 64 KiB. */
+export const LARGE_ROWS_PER_PAGE_MAX = 120
+const SMALL_PAGE_BYTES_MAX = 1_048_576
+const PAGE_GROWTH = 4
 
 /** One CQL statement, and what it is called in metrics and errors. */
 export interface Statement {
@@ -138,6 +142,34 @@ export async function openSession(options: SessionOptions) {
       return rows
     },
 
+    /**
+     * Yields all pages of rows that may be small or large. The first page fits whatever their size; the
+     * next ones grow while rows are small, and shrink again where the server refuses one as too large.
+     */
+    async *pages(
+      statement: Statement,
+      values: unknown[],
+      pageRowsMax: number,
+    ): AsyncGenerator<types.Row[]> {
+      const firstRowsMax = Math.min(LARGE_ROWS_PER_PAGE_MAX, pageRowsMax)
+      let rowsMax = firstRowsMax
+      let page: string | null = null
+      do {
+        let next: Page
+        try {
+          next = await this.page(statement, values, { pageRowsMax: rowsMax, page })
+        } catch (error) {
+          if (rowsMax === firstRowsMax || !isReadFailure(error)) throw error
+          rowsMax = firstRowsMax
+          next = await this.page(statement, values, { pageRowsMax: rowsMax, page })
+        }
+        yield next.rows
+        const isSmall = textLengthOf(next.rows) <= SMALL_PAGE_BYTES_MAX
+        rowsMax = isSmall ? Math.min(pageRowsMax, PAGE_GROWTH * rowsMax) : firstRowsMax
+        page = next.nextPage
+      } while (page !== null)
+    },
+
     /** Writes idempotent rows as one unlogged batch, sent to a replica of `routingKey`. */
     async batch(statement: Statement, items: BatchItem[], routingKey: Buffer): Promise<void> {
       const queries = items.map(({ cql, values }) => ({ query: cql, params: values }))
@@ -244,6 +276,19 @@ function translated(error: unknown, table: string, operation: string): Error {
   return new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, {
     cause: error,
   })
+}
+
+// The server tells a page that is too large by the same code as one that a replica could not read.
+function isReadFailure(error: unknown): boolean {
+  const { cause } = error as Error
+  return cause instanceof errors.ResponseError && cause.code === types.responseErrorCodes.readFailure
+}
+
+function textLengthOf(rows: readonly types.Row[]): number {
+  let length = 0
+  for (const row of rows)
+    for (const value of row.values()) if (typeof value === 'string') length += value.length
+  return length
 }
 
 function isUnavailable(error: unknown): boolean {

@@ -8,7 +8,13 @@ import {
   type RowWrite,
   type StoredEvent,
 } from './event-row.ts'
-import { intKey, routingKeyOf, type Session, type Statement } from './session.ts'
+import {
+  intKey,
+  LARGE_ROWS_PER_PAGE_MAX,
+  routingKeyOf,
+  type Session,
+  type Statement,
+} from './session.ts'
 
 const INSERT = `INSERT INTO user_timeline (project, user_id, month, event_time, event_id,
   ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
@@ -66,15 +72,12 @@ export function openUserTimeline(session: Session) {
       readonly rowsMax: number
     }): Promise<StoredEvent[]> {
       const { projectId, userId, month, startMs, before, rowsMax } = read
-      const rows = await session.execute(NEWEST, [
-        projectId,
-        userId,
-        month,
-        startMs,
-        before.eventTimeMs,
-        types.Uuid.fromString(before.eventId),
-        rowsMax,
-      ])
+      const eventId = types.Uuid.fromString(before.eventId)
+      const rows = await session.all(
+        NEWEST,
+        [projectId, userId, month, startMs, before.eventTimeMs, eventId, rowsMax],
+        LARGE_ROWS_PER_PAGE_MAX,
+      )
       return rows.map((row) => storedEventOf(row, userId))
     },
 

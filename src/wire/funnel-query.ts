@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timeZone } from './time-zone.ts'
 
 const DURATION = /^(\d{1,9})(ms|s|m|h|d|w)$/
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
@@ -66,7 +67,7 @@ export const FunnelQuery = z
     windowMs: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
     from: moment.optional(),
     to: moment.optional(),
-    timeZone: z.string().max(64).optional(),
+    timeZone: timeZone.optional(),
     rangeBounds: z.enum(['entry', 'all']).default('entry'),
     order: z.literal('ordered').default('ordered'),
     entry: z.literal('best').default('best'),

@@ -1,13 +1,10 @@
 import { z } from 'zod'
+import { timeZone } from './time-zone.ts'
 
 export const RETENTION_DAYS_MAX = 4_000
 const RETENTION_DAYS_DEFAULT = 400
 
 const name = z.string().trim().min(1).max(200)
-const timeZone = z
-  .string()
-  .max(64)
-  .refine(isTimeZone, { message: 'an IANA time zone, such as Europe/Berlin' })
 const retentionDays = z.number().int().min(1).max(RETENTION_DAYS_MAX)
 const weekStart = z.number().int().min(1).max(7)
 
@@ -40,12 +37,3 @@ export const NewKey = z
     path: ['alsoKnownAs'],
     message: 'only a write key can be known by other ids',
   })
-
-function isTimeZone(value: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: value }) !== undefined
-  } catch (error) {
-    if (error instanceof RangeError) return false
-    throw error
-  }
-}

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+import { Command } from 'commander'
+import process from 'node:process'
+import { EXIT, type CommandContext } from './cli/context.ts'
+import { registerDoctor } from './cli/doctor.ts'
+import { registerMigrate } from './cli/migrate.ts'
+import { registerServe } from './cli/serve.ts'
+import { registerStart } from './cli/start.ts'
+import { loadConfig } from './config.ts'
+import { AppError } from './error.ts'
+
+const context: CommandContext = {
+  loadConfig,
+  print: (text) => void process.stdout.write(`${text}\n`),
+  printError: (text) => void process.stderr.write(`${text}\n`),
+  exitWith: (code) => void (process.exitCode = code),
+}
+
+const program = new Command('thousandfold').description('behaviour analytics on Apache Cassandra')
+for (const register of [registerStart, registerServe, registerMigrate, registerDoctor])
+  register(program, context)
+program.exitOverride()
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof AppError) {
+    context.printError(`${error.code}: ${error.message}`)
+    context.exitWith(EXIT.failed)
+  } else if (isUsage(error)) {
+    context.exitWith(error.exitCode === 0 ? EXIT.ok : EXIT.usage)
+  } else {
+    throw error
+  }
+}
+
+// Commander has already said what is wrong.
+function isUsage(error: unknown): error is { exitCode: number } {
+  return error instanceof Error && 'exitCode' in error
+}

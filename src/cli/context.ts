@@ -1,0 +1,14 @@
+import type { Config } from '../config.ts'
+
+/** How a command ends: done, failed, used wrongly, or done but for some lines that were refused. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, someRefused: 3 } as const
+
+/** What a command knows of the process that it runs in. */
+export interface CommandContext {
+  readonly loadConfig: () => Config
+  /** To stdout: what was asked for. */
+  readonly print: (text: string) => void
+  /** To stderr: what people should know beside it. */
+  readonly printError: (text: string) => void
+  readonly exitWith: (code: number) => void
+}
