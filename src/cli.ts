@@ -3,9 +3,11 @@ import { Command } from 'commander'
 import process from 'node:process'
 import { EXIT, type CommandContext } from './cli/context.ts'
 import { registerDoctor } from './cli/doctor.ts'
+import { registerFunnel } from './cli/funnel.ts'
 import { registerMigrate } from './cli/migrate.ts'
 import { registerServe } from './cli/serve.ts'
 import { registerStart } from './cli/start.ts'
+import { registerUser } from './cli/user.ts'
 import { loadConfig } from './config.ts'
 import { AppError } from './error.ts'
 
@@ -17,8 +19,11 @@ const context: CommandContext = {
 }
 
 const program = new Command('thousandfold').description('behaviour analytics on Apache Cassandra')
-for (const register of [registerStart, registerServe, registerMigrate, registerDoctor])
-  register(program, context)
+const commands = [
+  ...[registerStart, registerServe, registerMigrate, registerDoctor],
+  ...[registerFunnel, registerUser],
+]
+for (const register of commands) register(program, context)
 program.exitOverride()
 
 try {
@@ -26,6 +31,7 @@ try {
 } catch (error) {
   if (error instanceof AppError) {
     context.printError(`${error.code}: ${error.message}`)
+    for (const { path, message } of error.faults) context.printError(`  ${path}: ${message}`)
     context.exitWith(EXIT.failed)
   } else if (isUsage(error)) {
     context.exitWith(error.exitCode === 0 ? EXIT.ok : EXIT.usage)

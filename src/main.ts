@@ -3,12 +3,8 @@ import type { Config } from './config.ts'
 import { openAccess } from './http/access.ts'
 import { openApp } from './http/app.ts'
 import { openBodies } from './http/body.ts'
-import { eventRoutes } from './http/events.ts'
-import { funnelRoutes } from './http/funnels.ts'
-import { healthRoutes } from './http/health.ts'
-import { projectRoutes } from './http/projects.ts'
+import { allRoutes } from './http/routes.ts'
 import { listen } from './http/server.ts'
-import { userRoutes } from './http/users.ts'
 import { openIngestPath } from './ingest/ingest-path.ts'
 import type { Logger } from './log.ts'
 import { declareMetrics } from './metrics.ts'
@@ -44,18 +40,9 @@ export async function openService(
 
   const access = openAccess({ ...stores, adminKey, clock })
   const bodies = openBodies(config.BODY_BYTES_IN_FLIGHT_MAX)
-  const readiness = openReadiness(session)
-  const app = openApp({
-    rootRoutes: [healthRoutes({ readiness, connections: session.connections, metrics })],
-    routes: [
-      eventRoutes({ access, bodies, ingest: path.ingest }),
-      funnelRoutes({ access, bodies, ...questions }),
-      userRoutes({ access, ...questions }),
-      projectRoutes({ access, bodies, projects }),
-    ],
-    metrics,
-    log,
-  })
+  const health = { readiness: openReadiness(session), connections: session.connections, metrics }
+  const routes = allRoutes({ gate: { access, bodies }, ...path, questions, projects, health })
+  const app = openApp({ ...routes, metrics, log })
   const server = await listen(app, { host: config.HOST, port: config.PORT })
 
   return {

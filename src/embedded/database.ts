@@ -108,9 +108,11 @@ async function embeddedDatabase(
 ): Promise<Database> {
   const { kind, open } = await chooseRuntime(config, dataDir, { log, clock })
   const folder = join(dataDir, FOLDERS[kind])
+  const runtime = await open(folder)
+  // Not before: a folder says which runtime its data belong to, so none may be left where jars are missing.
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const logins = await loadLogins(join(folder, 'credentials.json'))
-  const node = await openNode(await open(folder), { logins, clock, log, ...timeouts })
+  const node = await openNode(runtime, { logins, clock, log, ...timeouts })
   let closing: Promise<void> | undefined
   return {
     contactPoints: [`127.0.0.1:${node.nativePort}`],

@@ -8,7 +8,7 @@ import type { AppEnv } from './app-env.ts'
 const RETRY_AFTER_S = '1'
 
 // No code compiles without its status and title.
-const ANSWERS: Record<ErrorCode, readonly [number, string]> = {
+export const ANSWERS: Record<ErrorCode, readonly [number, string]> = {
   INVALID_REQUEST: [400, 'The request cannot be understood'],
   INVALID_QUERY: [400, 'The question cannot be understood'],
   UNAUTHENTICATED: [401, 'A valid key is required'],

@@ -5,13 +5,14 @@ import type { AppEnv } from './app-env.ts'
 /** Why the service cannot do its work; empty when it can. */
 export type Readiness = () => Promise<readonly string[]>
 
-/** Alive, ready, and the figures for Prometheus. */
-export function healthRoutes(dependencies: {
+export interface Health {
   readonly readiness: Readiness
   readonly connections: () => number
   readonly metrics: Metrics
-}) {
-  const { readiness, connections, metrics } = dependencies
+}
+
+/** Alive, ready, and the figures for Prometheus. */
+export function healthRoutes({ readiness, connections, metrics }: Health) {
   return new Hono<AppEnv>()
     .get('/healthz', (c) => c.json({ status: 'alive' }))
     .get('/readyz', async (c) => {

@@ -4,9 +4,9 @@ import { DAY_MS } from '../event/day.ts'
 import { parseIsoTimeMs } from '../event/time.ts'
 
 const RANGE_MS_DEFAULT = 30 * DAY_MS
-/** The years that ISO 8601 writes with four digits; a date of JavaScript ends not far beyond. */
-const TIME_MS_MIN = Date.UTC(0, 0, 1) - 1_900 * 366 * DAY_MS
-const TIME_MS_MAX = Date.UTC(10_000, 0, 1)
+/** The years that ISO 8601 writes with four digits, in any zone. */
+const TIME_MS_MIN = Date.parse('0000-01-01T00:00:00Z') - DAY_MS
+const TIME_MS_MAX = Date.parse('9999-12-31T00:00:00Z') + 2 * DAY_MS
 const DATE = /^\d{4}-\d\d-\d\d$/
 
 /** The range of a question, start included, end excluded. */

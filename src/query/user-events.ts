@@ -113,5 +113,6 @@ function positionOf(cursor: string, newestMs: number): TimelinePosition {
     throw new AppError('INVALID_QUERY', 'cursor: not one of ours', {
       faults: [{ path: 'cursor', message: 'not one of ours' }],
     })
-  return { eventTimeMs: Math.min(Number(match[1]), newestMs), eventId: match[2]! }
+  const eventTimeMs = Math.max(0, Math.min(Number(match[1]), newestMs))
+  return { eventTimeMs, eventId: match[2]! }
 }

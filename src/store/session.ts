@@ -238,7 +238,7 @@ function clientOptions({ contactPoints, localDataCenter, keyspace, credentials }
     ...(credentials === undefined ? {} : { credentials }),
     protocolOptions: { maxVersion: 4 },
     pooling: { coreConnectionsPerHost: { [types.distance.local]: CONNECTIONS_PER_HOST } },
-    socket: { readTimeout: READ_TIMEOUT_MS },
+    socketOptions: { readTimeout: READ_TIMEOUT_MS },
     encoding: { useBigIntAsLong: true },
     policies: { reconnection: new policies.reconnection.ConstantReconnectionPolicy(RECONNECT_MS) },
   }
@@ -281,7 +281,9 @@ function translated(error: unknown, table: string, operation: string): Error {
 // The server tells a page that is too large by the same code as one that a replica could not read.
 function isReadFailure(error: unknown): boolean {
   const { cause } = error as Error
-  return cause instanceof errors.ResponseError && cause.code === types.responseErrorCodes.readFailure
+  return (
+    cause instanceof errors.ResponseError && cause.code === types.responseErrorCodes.readFailure
+  )
 }
 
 function textLengthOf(rows: readonly types.Row[]): number {

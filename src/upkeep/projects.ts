@@ -36,7 +36,8 @@ export function openProjectUpkeep(dependencies: {
     const key = `tf_${kind === 'write' ? 'w' : 'r'}_${randomBase62(SECRET_LENGTH)}`
     const keyId = randomBase62(KEY_ID_LENGTH)
     const createdAtMs = clock.nowMs()
-    const listed = { projectId, keyId, kind, rights, alsoKnownAs, createdAtMs }
+    const ids = [...new Set(alsoKnownAs)] // Claimed one by one, and each can be claimed once.
+    const listed = { projectId, keyId, kind, rights, alsoKnownAs: ids, createdAtMs }
     if (await keys.add(key, listed)) return { keyId, key }
     throw new AppError('CONFLICT', 'alsoKnownAs: one of these ids already stands for another key')
   }

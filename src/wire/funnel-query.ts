@@ -20,9 +20,19 @@ const Condition = z
         ...['matches', 'gt', 'gte', 'lt', 'lte', 'between', 'isSet', 'isNotSet'],
       ] as const)
       .default('eq'),
-    value: z.union([scalar, z.array(scalar).max(VALUES_MAX), z.null()]).optional(),
+    value: z
+      .union([scalar, z.array(scalar).max(VALUES_MAX), z.null()])
+      .optional()
+      .meta({
+        description:
+          'Compared as text unless both are numbers: 1 equals "1". A list for in, notIn and between; null ' +
+          'is a missing value.',
+      }),
   })
-  .meta({ description: 'What a property of an event must be.' })
+  .meta({
+    description: 'What a property of an event, nested ones by dotted path, must be.',
+    examples: [{ property: 'path', op: 'eq', value: '/pricing' }],
+  })
 
 const where = z.array(Condition).max(CONDITIONS_MAX).default([])
 const Matcher = z.strictObject({ event: eventName, where })
@@ -44,17 +54,24 @@ const Step = z
       [event, anyOf, anyEvent].filter((part) => part !== undefined).length === 1,
     { message: 'give exactly one of event, anyOf and anyEvent' },
   )
+  .meta({ description: 'Exactly one of event, anyOf and anyEvent.' })
 
 const duration = z
   .string()
   .regex(DURATION, { message: 'a duration, such as 30m, 12h or 14d' })
+  .meta({ description: '14d by default. Its end is included.', examples: ['7d', '30m'] })
   .transform((text) => {
     const [, count, unit] = DURATION.exec(text)!
     return Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
   })
 
 /** A day, meant in the question's time zone, or a moment: ISO 8601 with a zone, or ms since 1970. */
-const moment = z.union([z.string().max(64), z.number().int()])
+const moment = z.union([z.string().max(64), z.number().int()]).meta({
+  description:
+    'A date, meant as the start of that day in timeZone, ISO 8601 with a zone, or milliseconds since 1970. ' +
+    'The default is the last 30 days.',
+  examples: ['2026-11-01'],
+})
 
 /**
  * A funnel as it is asked (api.md, "Funnel"). What this version cannot answer yet is refused by name, so
@@ -98,5 +115,18 @@ export const FunnelQuery = z
     ...query,
     windowMs: windowMs ?? window ?? WINDOW_MS_DEFAULT,
   }))
+  .meta({
+    examples: [
+      {
+        steps: [
+          { event: 'page_view', where: [{ property: 'path', value: '/pricing' }] },
+          { anyOf: ['add_to_cart', 'quick_buy'] },
+          { event: 'purchase' },
+        ],
+        ...{ window: '7d', from: '2026-11-01', to: '2026-12-01' },
+        breakdown: { property: 'country' },
+      },
+    ],
+  })
 
 export type FunnelQuery = z.output<typeof FunnelQuery>

@@ -5,8 +5,13 @@ export const RETENTION_DAYS_MAX = 4_000
 const RETENTION_DAYS_DEFAULT = 400
 
 const name = z.string().trim().min(1).max(200)
-const retentionDays = z.number().int().min(1).max(RETENTION_DAYS_MAX)
-const weekStart = z.number().int().min(1).max(7)
+const retentionDays = z
+  .number()
+  .int()
+  .min(1)
+  .max(RETENTION_DAYS_MAX)
+  .meta({ description: 'How long an event is kept after its day.' })
+const weekStart = z.number().int().min(1).max(7).meta({ description: 'ISO: 1 Monday to 7 Sunday.' })
 
 /** `weekStart` is the ISO number of a weekday: 1 Monday to 7 Sunday. */
 export const NewProject = z.strictObject({
@@ -27,7 +32,11 @@ export const NewKey = z
   .strictObject({
     kind: z.enum(['write', 'read']),
     rights: z.array(z.enum(['erase'])).default([]),
-    alsoKnownAs: z.array(foreignId).max(20).default([]),
+    alsoKnownAs: z
+      .array(foreignId)
+      .max(20)
+      .default([])
+      .meta({ description: 'Ids in the shape that a foreign SDK insists on, for this write key.' }),
   })
   .refine(({ kind, rights }) => kind === 'read' || rights.length === 0, {
     path: ['rights'],

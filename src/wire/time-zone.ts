@@ -5,6 +5,7 @@ export const timeZone = z
   .string()
   .max(64)
   .refine(isTimeZone, { message: 'an IANA time zone, such as Europe/Berlin' })
+  .meta({ description: 'IANA name', examples: ['Europe/Berlin'] })
 
 function isTimeZone(value: string): boolean {
   try {

@@ -94,10 +94,10 @@ test('a node that ends while it starts tells why, and where its log is', async (
   const dataDir = join(folder.path, 'broken')
   const storage = join(dataDir, 'cassandra', 'storage')
   await mkdir(storage, { recursive: true })
-  await writeFile(join(storage, 'commitlog'), 'a file where a folder has to be')
+  await writeFile(join(storage, 'data'), 'a file where a folder has to be')
   await expect(open(embeddedConfig(dataDir))).rejects.toMatchObject({
     code: 'EMBEDDED_UNAVAILABLE',
-    message: expect.stringMatching(/commitlog.*\(log: .*cassandra\.log\)$/) as string,
+    message: expect.stringMatching(/storage\/data.*\(log: .*cassandra\.log\)$/) as string,
   })
 })
 

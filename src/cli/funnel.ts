@@ -1,0 +1,109 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import { styleText } from 'node:util'
+import { z } from 'zod'
+import type { CommandContext } from './context.ts'
+import { parseFunnel } from './funnel-grammar.ts'
+import { requestJson, resolveTarget, type TargetOptions } from './http-client.ts'
+
+const BAR_WIDTH = 40
+
+const Steps = z.array(
+  z.object({
+    label: z.string(),
+    users: z.number(),
+    fromPrevious: z.number(),
+    fromFirst: z.number(),
+  }),
+)
+const Answer = z.looseObject({
+  steps: Steps,
+  breakdown: z.array(z.object({ value: z.string(), steps: Steps })).default([]),
+  unit: z.string(),
+  asOf: z.string(),
+  warnings: z.array(z.string()),
+  read: z.object({ partitions: z.number(), events: z.number() }),
+  tookMs: z.object({ total: z.number() }),
+})
+type Answer = z.output<typeof Answer>
+
+interface FunnelOptions extends TargetOptions {
+  readonly window?: string
+  readonly by?: string
+  readonly limit?: number
+  readonly from?: string
+  readonly to?: string
+  readonly timeZone?: string
+  readonly rangeBounds?: string
+  readonly source?: string
+  readonly json?: boolean
+}
+
+export function registerFunnel(program: Command, context: CommandContext): void {
+  program
+    .command('funnel')
+    .description('ask a funnel: "page_view[path=/pricing] > add_to_cart|quick_buy > purchase"')
+    .argument('<steps>', 'steps by >, alternatives by |, conditions in [ ], * for any event')
+    .option('--window <duration>', 'from the first step to the last, such as 30m, 12h, 7d')
+    .option('--by <property>', 'break down by a property of the first step')
+    .option('--limit <count>', 'values of the breakdown to show', parseCount)
+    .option('--from <moment>', 'a date, ISO 8601 with a zone')
+    .option('--to <moment>', 'the same; not included')
+    .option('--time-zone <zone>', 'in which dates are meant; the project’s by default')
+    .option('--range-bounds <bounds>', 'entry: later steps may fall after --to; or all')
+    .option('--source <source>', 'segments or events')
+    .option('--project <id>', 'by id, or by name if kept here')
+    .option('--key <key>', 'a read key')
+    .option('--url <url>', 'of the service')
+    .option('--json', 'print the whole answer as JSON')
+    .action(async (steps: string, options: FunnelOptions) => {
+      const query = queryOf(steps, options)
+      const target = await resolveTarget(context.loadConfig(), options, 'read')
+      const answer = await requestJson(target, '/v1/funnels', query)
+      context.print(options.json ? JSON.stringify(answer) : drawn(Answer.parse(answer)))
+    })
+}
+
+function queryOf(steps: string, options: FunnelOptions) {
+  const { window, by, limit, from, to, timeZone, rangeBounds, source } = options
+  return {
+    steps: parseFunnel(steps),
+    ...{ window, from, to, timeZone, rangeBounds, source },
+    ...(by === undefined ? {} : { breakdown: { property: by, limit } }),
+  }
+}
+
+function drawn({ steps, breakdown, unit, asOf, warnings, read, tookMs }: Answer): string {
+  const labelWidth = Math.max(...steps.map(({ label }) => label.length))
+  const blocks = [
+    bars(steps, labelWidth),
+    ...breakdown.map((part) => `${styleText('bold', part.value)}\n${bars(part.steps, labelWidth)}`),
+    ...warnings.map((warning) => styleText('yellow', warning)),
+    styleText(
+      'dim',
+      `${unit}, as of ${asOf}; read ${read.events} events of ${read.partitions} partitions in ${tookMs.total} ms`,
+    ),
+  ]
+  return blocks.join('\n\n')
+}
+
+function bars(steps: Answer['steps'], labelWidth: number): string {
+  return steps
+    .map(({ label, users, fromPrevious, fromFirst }, index) => {
+      const width = Math.round(BAR_WIDTH * fromFirst)
+      const bar = '█'.repeat(width) + '░'.repeat(BAR_WIDTH - width)
+      const shares =
+        index === 0 ? '' : `  ${percent(fromFirst)} of all, ${percent(fromPrevious)} of the last`
+      return `${index + 1} ${label.padEnd(labelWidth)} ${bar} ${users}${shares}`
+    })
+    .join('\n')
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`
+}
+
+function parseCount(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count > 0) return count
+  throw new InvalidArgumentError('a whole number above 0')
+}

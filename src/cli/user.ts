@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import process from 'node:process'
+import { z } from 'zod'
+import type { CommandContext } from './context.ts'
+import { requestJson, resolveTarget, type TargetOptions } from './http-client.ts'
+
+const NAME_WIDTH = 24
+const WIDTH_DEFAULT = 120
+
+const Answer = z.looseObject({
+  events: z.array(
+    z.looseObject({
+      event: z.string(),
+      time: z.string(),
+      properties: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  cursor: z.string().optional(),
+})
+
+interface UserOptions extends TargetOptions {
+  readonly limit: string
+  readonly cursor?: string
+  readonly json?: boolean
+}
+
+export function registerUser(program: Command, context: CommandContext): void {
+  program
+    .command('user')
+    .description('show the newest events of a user')
+    .argument('<id>', 'the user id; anonymous ones as anon:ID')
+    .option('--limit <count>', 'how many', '100')
+    .option('--cursor <cursor>', 'go on where an earlier answer ended')
+    .option('--project <id>', 'by id, or by name if kept here')
+    .option('--key <key>', 'a read key')
+    .option('--url <url>', 'of the service')
+    .option('--json', 'print the whole answer as JSON')
+    .action(async (userId: string, options: UserOptions) => {
+      const { limit, cursor } = options
+      const target = await resolveTarget(context.loadConfig(), options, 'read')
+      const query = new URLSearchParams({ limit, ...(cursor === undefined ? {} : { cursor }) })
+      const path = `/v1/users/${encodeURIComponent(userId)}/events?${query}`
+      const answer = await requestJson(target, path)
+      context.print(options.json ? JSON.stringify(answer) : table(Answer.parse(answer)))
+    })
+}
+
+function table({ events, cursor }: z.output<typeof Answer>): string {
+  if (events.length === 0) return 'no events'
+  const width = process.stdout.columns ?? WIDTH_DEFAULT
+  const lines = events.map(({ time, event, properties }) =>
+    `${time}  ${event.padEnd(NAME_WIDTH)} ${JSON.stringify(properties)}`.slice(0, width),
+  )
+  return [...lines, ...(cursor === undefined ? [] : [`more: --cursor ${cursor}`])].join('\n')
+}

@@ -1,0 +1,211 @@
+import type { ErrorCode } from '../error.ts'
+import { USER_EVENTS_MAX } from '../query/user-events.ts'
+import type { SchemaName } from '../wire/schemas.ts'
+
+export type KeyKind = 'write' | 'read' | 'admin'
+
+/** What is said of one route; the rest follows. */
+export interface Route {
+  readonly id: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly key?: KeyKind
+  readonly parameters?: readonly object[]
+  readonly body?: SchemaName
+  /** Status, what it means, and the schema, media type or nothing that it brings. */
+  readonly answers: readonly (readonly [number, string, (SchemaName | `${string}/${string}`)?])[]
+  /** Beyond those that the key and the body bring. */
+  readonly errors?: readonly ErrorCode[]
+}
+
+const inPath = (name: string) => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string', minLength: 1 },
+})
+const inQuery = (name: string, description: string, schema: object) => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+})
+
+/** Every route, by path as OpenAPI writes it, then by method. A test holds it against the app. */
+export const ROUTES: Record<string, Record<string, Route>> = {
+  '/v1/events': {
+    post: {
+      id: 'storeEvents',
+      tag: 'Events',
+      summary: 'Store events',
+      description:
+        'One event, an array, or { events: […] }. Answered when every accepted event is durable. A ' +
+        'refused event has a code and a reason, and costs the others nothing. After a 503, or no answer, ' +
+        'send the same batch again: with ids, nothing is counted twice.',
+      key: 'write',
+      body: 'EventBatch',
+      answers: [[200, 'Accepted and rejected', 'IngestOutcome']],
+      errors: ['TOO_MANY_EVENTS'],
+    },
+  },
+  '/v1/funnels': {
+    post: {
+      id: 'askFunnel',
+      tag: 'Questions',
+      summary: 'Ask a funnel',
+      description:
+        'How many users go from step to step. A user counts by the longest chain of distinct events, in ' +
+        "step order, with non-decreasing times, all within the window of the chain's first event; the best " +
+        'chain over all entries. A client that goes away stops its question.',
+      key: 'read',
+      body: 'FunnelQuery',
+      answers: [[200, 'The funnel', 'FunnelAnswer']],
+      errors: ['INVALID_QUERY', 'NOT_FOUND', 'QUERY_TOO_LARGE', 'QUERY_TIMEOUT'],
+    },
+  },
+  '/v1/users/{userId}/events': {
+    get: {
+      id: 'listUserEvents',
+      tag: 'Questions',
+      summary: "List a user's newest events",
+      key: 'read',
+      parameters: [
+        inPath('userId'),
+        inQuery('limit', 'Events a page.', {
+          ...{ type: 'integer', minimum: 1, maximum: USER_EVENTS_MAX },
+          default: 100,
+        }),
+        inQuery('cursor', 'From the page before.', { type: 'string' }),
+      ],
+      answers: [[200, 'Events, newest first; none for an unknown user', 'UserEvents']],
+      errors: ['INVALID_REQUEST', 'INVALID_QUERY', 'NOT_FOUND'],
+    },
+  },
+  '/v1/projects': {
+    get: {
+      id: 'listProjects',
+      tag: 'Projects',
+      summary: 'List projects',
+      key: 'admin',
+      answers: [[200, 'Projects, oldest first', 'Projects']],
+    },
+    post: {
+      id: 'createProject',
+      tag: 'Projects',
+      summary: 'Create a project',
+      key: 'admin',
+      body: 'NewProject',
+      answers: [[201, 'The project and its keys', 'MadeProject']],
+    },
+  },
+  '/v1/projects/{id}': {
+    get: {
+      id: 'readProject',
+      tag: 'Projects',
+      summary: 'Read a project',
+      key: 'admin',
+      parameters: [inPath('id')],
+      answers: [[200, 'The project', 'Project']],
+      errors: ['NOT_FOUND'],
+    },
+    patch: {
+      id: 'changeProject',
+      tag: 'Projects',
+      summary: 'Change a project',
+      description:
+        'A shorter retention cuts every answer at once; a longer one holds for events stored from now on.',
+      key: 'admin',
+      parameters: [inPath('id')],
+      body: 'ProjectChange',
+      answers: [[200, 'The project as it is now', 'Project']],
+      errors: ['NOT_FOUND'],
+    },
+    delete: {
+      id: 'destroyProject',
+      tag: 'Projects',
+      summary: 'Destroy a project',
+      description: 'Its keys are void at once; its events leave with their retention.',
+      key: 'admin',
+      parameters: [inPath('id')],
+      answers: [[204, 'Destroyed']],
+      errors: ['NOT_FOUND'],
+    },
+  },
+  '/v1/projects/{id}/keys': {
+    get: {
+      id: 'listKeys',
+      tag: 'Projects',
+      summary: 'List the keys of a project',
+      key: 'admin',
+      parameters: [inPath('id')],
+      answers: [[200, 'Keys, without the secrets', 'Keys']],
+      errors: ['NOT_FOUND'],
+    },
+    post: {
+      id: 'addKey',
+      tag: 'Projects',
+      summary: 'Add a key',
+      key: 'admin',
+      parameters: [inPath('id')],
+      body: 'NewKey',
+      answers: [[201, 'The key, told this once', 'MadeKey']],
+      errors: ['NOT_FOUND', 'CONFLICT'],
+    },
+  },
+  '/v1/projects/{id}/keys/{keyId}': {
+    delete: {
+      id: 'revokeKey',
+      tag: 'Projects',
+      summary: 'Revoke a key',
+      description: 'Void at once in the process that answers, within 5 seconds in others.',
+      key: 'admin',
+      parameters: [inPath('id'), inPath('keyId')],
+      answers: [[204, 'Revoked']],
+      errors: ['NOT_FOUND'],
+    },
+  },
+  '/healthz': {
+    get: {
+      id: 'isAlive',
+      tag: 'Operation',
+      summary: 'Tell that the process is alive',
+      answers: [[200, 'Alive', 'Alive']],
+    },
+  },
+  '/readyz': {
+    get: {
+      id: 'isReady',
+      tag: 'Operation',
+      summary: 'Tell whether Cassandra is reachable and the schema current',
+      answers: [
+        [200, 'Ready', 'Ready'],
+        [503, 'Not ready, with reasons', 'Ready'],
+      ],
+    },
+  },
+  '/metrics': {
+    get: {
+      id: 'readMetrics',
+      tag: 'Operation',
+      summary: 'Read the figures for Prometheus',
+      answers: [[200, 'Prometheus text format', 'text/plain']],
+    },
+  },
+  '/openapi.json': {
+    get: {
+      id: 'readDocument',
+      tag: 'Operation',
+      summary: 'Read this document',
+      answers: [[200, 'OpenAPI 3.1', 'application/json']],
+    },
+  },
+  '/docs': {
+    get: {
+      id: 'showDocument',
+      tag: 'Operation',
+      summary: 'Show this document to people',
+      answers: [[200, 'A page', 'text/html']],
+    },
+  },
+}

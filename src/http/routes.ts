@@ -1,0 +1,33 @@
+import type { Ingest } from '../ingest/ingest.ts'
+import type { Questions } from '../query/questions.ts'
+import type { Projects } from '../upkeep/projects.ts'
+import type { Access } from './access.ts'
+import type { Bodies } from './body.ts'
+import { docsRoutes } from './docs.ts'
+import { eventRoutes } from './events.ts'
+import { funnelRoutes } from './funnels.ts'
+import { healthRoutes, type Health } from './health.ts'
+import { projectRoutes } from './projects.ts'
+import { userRoutes } from './users.ts'
+
+/** Every route that there is. */
+export function allRoutes(dependencies: {
+  readonly gate: { readonly access: Access; readonly bodies: Bodies }
+  readonly ingest: Ingest
+  readonly questions: Questions
+  readonly projects: Projects
+  readonly health: Health
+}) {
+  const { gate, ingest, questions, projects, health } = dependencies
+  return {
+    /** Answered at the root. */
+    rootRoutes: [healthRoutes(health), docsRoutes()],
+    /** Answered under /v1. */
+    routes: [
+      eventRoutes({ ...gate, ingest }),
+      funnelRoutes({ ...gate, ...questions }),
+      userRoutes({ ...gate, ...questions }),
+      projectRoutes({ ...gate, projects }),
+    ],
+  }
+}

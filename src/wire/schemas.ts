@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import {
+  EVENT_BYTES_MAX,
+  EVENT_NAME_LENGTH_MAX,
+  ID_BYTES_MAX,
+  PROPERTIES_PER_EVENT_MAX,
+  PROPERTY_DEPTH_MAX,
+} from '../event/check-event.ts'
+import { EVENTS_PER_REQUEST_MAX } from './event-batch.ts'
+import { FunnelQuery } from './funnel-query.ts'
+import { NewKey, NewProject, ProjectChange } from './project.ts'
+
+// Of events and answers these are descriptions only: an event is checked by event/check-event.ts, one
+// by one, so that a bad one does not cost its batch.
+const id = z.string().min(1).max(ID_BYTES_MAX)
+const isoTime = z.iso.datetime().meta({ examples: ['2026-11-30T12:00:00.123Z'] })
+const count = z.number().int().min(0)
+const share = z.number().min(0).max(1)
+const properties = z.record(z.string(), z.unknown())
+
+const SentEvent = z
+  .object({
+    id: id.optional().meta({
+      description:
+        'Made by the sender. The same id of the same user, event name and UTC day is one event, so that a ' +
+        'batch can be sent again. Without it, every sending is an event of its own.',
+    }),
+    event: z.string().min(1).max(EVENT_NAME_LENGTH_MAX).meta({ description: 'What happened.' }),
+    userId: z
+      .union([id, z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)])
+      .optional()
+      .meta({ description: 'Required without anonymousId. 4711 and "4711" are the same user.' }),
+    anonymousId: id.optional().meta({ description: 'Required without userId.' }),
+    sessionId: id.optional(),
+    time: z
+      .union([z.string(), z.number().int()])
+      .optional()
+      .meta({
+        description:
+          'ISO 8601 with a zone, or milliseconds since 1970; the time of arrival by default. At most 24 ' +
+          'hours ahead, and within the retention of the project.',
+      }),
+    properties: properties.optional().meta({
+      description:
+        `Kept as sent, numbers with all their digits. At most ${PROPERTIES_PER_EVENT_MAX} of them, ` +
+        `${PROPERTY_DEPTH_MAX} levels deep; an event takes at most ${EVENT_BYTES_MAX} bytes.`,
+    }),
+  })
+  .meta({
+    examples: [
+      {
+        id: '0191d0a4-5c1e-7e3a-9f57-6a1f0c2b7d11',
+        event: 'page_view',
+        userId: 4711,
+        time: '2026-11-30T12:00:00.123Z',
+        properties: { path: '/pricing', price: 9.5, trial: true },
+      },
+    ],
+  })
+
+const sentEvents = z.array(SentEvent).max(EVENTS_PER_REQUEST_MAX)
+const EventBatch = z.union([SentEvent, sentEvents, z.object({ events: sentEvents })])
+
+const IngestOutcome = z
+  .object({
+    accepted: count.meta({ description: 'Durable now; resent copies count too.' }),
+    rejected: z.array(
+      z.object({
+        index: count.meta({ description: 'Place in the batch, from 0.' }),
+        code: z.enum(['INVALID_EVENT', 'TIME_OUT_OF_RANGE', 'EVENT_TOO_LARGE', 'USER_LIMIT']),
+        message: z.string(),
+      }),
+    ),
+  })
+  .meta({
+    examples: [
+      {
+        accepted: 1,
+        rejected: [
+          {
+            index: 1,
+            code: 'INVALID_EVENT',
+            message: 'one of userId and anonymousId is required',
+          },
+        ],
+      },
+    ],
+  })
+
+const StepResult = z.object({
+  label: z.string(),
+  users: count,
+  fromPrevious: share,
+  fromFirst: share,
+  medianMs: z.number().nullable(),
+  meanMs: z.number().nullable(),
+})
+
+const FunnelAnswer = z.object({
+  steps: z.array(StepResult),
+  breakdown: z
+    .array(z.object({ value: z.string(), steps: z.array(StepResult) }))
+    .optional()
+    .meta({
+      description:
+        'Values beyond the limit are in "$other", users without the property in "$none".',
+    }),
+  unit: z.literal('users'),
+  asOf: isoTime.meta({ description: 'What was acknowledged before this moment is counted.' }),
+  definition: z.string().meta({ description: 'What is counted, in one sentence.' }),
+  warnings: z.array(z.string()),
+  source: z.literal('events'),
+  read: z.object({ partitions: count, bytes: count, events: count, cacheHitBytes: count }),
+  tookMs: z.object({ plan: z.number(), read: z.number(), fold: z.number(), total: z.number() }),
+})
+
+const UserEvents = z.object({
+  events: z.array(
+    z.object({
+      id: z.string(),
+      event: z.string(),
+      userId: z.string(),
+      anonymousId: z.string().optional(),
+      sessionId: z.string().optional(),
+      time: isoTime,
+      receivedAt: isoTime,
+      properties,
+    }),
+  ),
+  cursor: z.string().optional().meta({ description: 'For the next page; absent at the end.' }),
+})
+
+const Project = z.object({
+  id: z.string(),
+  name: z.string(),
+  timeZone: z.string(),
+  retentionDays: z.number().int(),
+  weekStart: z.number().int(),
+  createdAt: isoTime,
+})
+const MadeProject = Project.extend({ writeKey: z.string(), readKey: z.string() }).meta({
+  description: 'The keys are told here and never again: only their hashes are kept.',
+})
+
+const Key = z.object({
+  keyId: z.string(),
+  kind: z.enum(['write', 'read']),
+  rights: z.array(z.string()),
+  alsoKnownAs: z.array(z.string()),
+})
+const MadeKey = Key.extend({ key: z.string() })
+const ListedKey = Key.extend({ createdAt: isoTime })
+
+const Ready = z.object({
+  status: z.enum(['ready', 'not ready']),
+  reasons: z.array(z.string()).optional(),
+})
+
+const NAMED = {
+  ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, UserEvents },
+  ...{ NewProject, ProjectChange, Project, MadeProject, NewKey, MadeKey, Ready },
+  Projects: z.object({ projects: z.array(Project) }),
+  Keys: z.object({ keys: z.array(ListedKey) }),
+  Alive: z.object({ status: z.literal('alive') }),
+}
+
+export type SchemaName = keyof typeof NAMED
+
+/** Returns what crosses the network as JSON Schema 2020-12, by name. */
+export function jsonSchemas(): Record<SchemaName, object> {
+  const entries = Object.entries(NAMED).map(([name, schema]) => {
+    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
+      io: 'input', // as sent: what the checks make of it is nobody else's business
+      override: ({ zodSchema, jsonSchema: shown }) => {
+        // Left out by zod where a transform follows, in case they are of what it returns: ours are sent.
+        const { examples } = z.globalRegistry.get(zodSchema) ?? {}
+        if (examples !== undefined) shown.examples = examples as unknown[]
+      },
+    })
+    return [name, jsonSchema]
+  })
+  return Object.fromEntries(entries) as Record<SchemaName, object>
+}

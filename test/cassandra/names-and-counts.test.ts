@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import { dayOf, monthOfDay } from '../../src/event/day.ts'
+import { openTestKeyspace } from '../support/keyspace.ts'
+
+const { session, stores } = await openTestKeyspace()
+const { eventNames, propertyNames, eventCounts, eventBuckets } = stores
+
+describe('event names', () => {
+  test('the widest span stays, in whatever order it was told', async () => {
+    const spans = [
+      [500, 600],
+      [100, 200],
+      [900, 900],
+      [100, 900],
+      [300, 400],
+    ] as const
+    for (const [index, order] of [spans, spans.toReversed(), spans.toSorted()].entries()) {
+      const projectId = `span ${index}`
+      for (const [firstSeenMs, lastSeenMs] of order)
+        await eventNames.widen(projectId, { eventName: 'e', firstSeenMs, lastSeenMs })
+      expect(await eventNames.list(projectId)).toEqual([
+        { eventName: 'e', firstSeenMs: 100, lastSeenMs: 900 },
+      ])
+    }
+  })
+
+  test('a span told by many at once is the widest', async () => {
+    await Promise.all(
+      Array.from({ length: 100 }, (_, index) => {
+        const seenMs = 1_000 + ((index * 37) % 100)
+        const span = { eventName: 'e', firstSeenMs: seenMs, lastSeenMs: seenMs }
+        return eventNames.widen('at once', span)
+      }),
+    )
+    expect(await eventNames.list('at once')).toEqual([
+      { eventName: 'e', firstSeenMs: 1_000, lastSeenMs: 1_099 },
+    ])
+  })
+
+  test('2,000 names are listed in the order of their text', async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `name ${(index * 7) % 2_000}`)
+    for (let start = 0; start < names.length; start += 100)
+      await Promise.all(
+        names
+          .slice(start, start + 100)
+          .map((eventName) =>
+            eventNames.widen('many', { eventName, firstSeenMs: 1, lastSeenMs: 1 }),
+          ),
+      )
+    const listed = (await eventNames.list('many')).map(({ eventName }) => eventName)
+    expect(listed).toEqual(names.toSorted())
+  })
+})
+
+describe('property names', () => {
+  test('a property is listed once a type, in the order of its text', async () => {
+    for (const property of ['b', 'a.c', 'a', 'b'])
+      for (const type of ['string', 'number'] as const)
+        await propertyNames.add('p', 'e', { property, type })
+    expect(await propertyNames.list('p', 'e')).toEqual(
+      ['a', 'a.c', 'b'].flatMap((property) => [
+        { property, type: 'number' },
+        { property, type: 'string' },
+      ]),
+    )
+    expect(await propertyNames.list('p', 'f')).toEqual([])
+  })
+
+  test.each(['__proto__', 'a\u0000b', '😀', 'x'.repeat(256)])('%j is a name', async (property) => {
+    await propertyNames.add('odd', property, { property, type: 'boolean' })
+    expect(await propertyNames.list('odd', property)).toEqual([{ property, type: 'boolean' }])
+  })
+})
+
+describe('counts', () => {
+  test('of a minute add up; those of a day are listed by minute', async () => {
+    const key = { projectId: 'p', eventName: 'e', day: 20_000 }
+    for (const [minute, count] of [
+      [1_439, 1],
+      [0, 2],
+      [7, 3],
+      [0, 40],
+    ] as const)
+      await eventCounts.add({ ...key, minute, count })
+    expect(await eventCounts.read('p', 'e', 20_000)).toEqual([
+      { ...key, minute: 0, count: 42 },
+      { ...key, minute: 7, count: 3 },
+      { ...key, minute: 1_439, count: 1 },
+    ])
+    expect(await eventCounts.read('p', 'e', 20_001)).toEqual([])
+  })
+
+  test('told at once are all added', async () => {
+    const minute = { projectId: 'p', eventName: 'at once', day: 1, minute: 1 }
+    await Promise.all(Array.from({ length: 200 }, () => eventCounts.add({ ...minute, count: 1 })))
+    expect(await eventCounts.read('p', 'at once', 1)).toEqual([{ ...minute, count: 200 }])
+  })
+})
+
+describe('buckets', () => {
+  const nowMs = Date.now()
+  const today = dayOf(nowMs)
+  const life = { retentionDays: 400, nowMs }
+
+  test('of several months are listed by day and bucket, the bounds included', async () => {
+    const days = [today - 62, today - 31, today - 1, today]
+    const bucketDays = days.flatMap((day) => [
+      { day, bucket: 999 },
+      { day, bucket: 0 },
+    ])
+    await eventBuckets.add('months', bucketDays, life)
+    await eventBuckets.add('months', bucketDays, life)
+    const listed = await eventBuckets.list('months', today - 62, today)
+    expect(listed).toEqual(
+      days.flatMap((day) => [
+        { day, bucket: 0 },
+        { day, bucket: 999 },
+      ]),
+    )
+    expect(await eventBuckets.list('months', today - 31, today - 1)).toHaveLength(4)
+    expect(await eventBuckets.list('months', today + 1, today + 60)).toEqual([])
+  })
+
+  test('of a month of 10,000 are all listed', async () => {
+    const firstDay = today - 40
+    const bucketDays = Array.from({ length: 10_000 }, (_, index) => ({
+      ...{ bucket: index % 1_000, day: firstDay + Math.floor(index / 1_000) },
+    }))
+    await eventBuckets.add('many', bucketDays, life)
+    expect(await eventBuckets.list('many', firstDay, firstDay + 9)).toEqual(bucketDays)
+  })
+
+  test('before 1970 are listed too', async () => {
+    await eventBuckets.add('old', [{ day: -1, bucket: 1 }], { retentionDays: 40_000, nowMs })
+    expect(await eventBuckets.list('old', -40, 0)).toEqual([{ day: -1, bucket: 1 }])
+  })
+
+  test('live as long as the events of their day', async () => {
+    await eventBuckets.add('ttl', [{ day: today, bucket: 1 }], { retentionDays: 30, nowMs })
+    const cql = `SELECT count(*) AS n FROM event_buckets WHERE project = 'ttl' AND month = ?`
+    const month = monthOfDay(today)
+    const [row] = await session.execute({ table: 'event_buckets', operation: 'n', cql }, [month])
+    expect(Number(row!['n'])).toBe(1)
+    await eventBuckets.add('gone', [{ day: today - 30, bucket: 1 }], {
+      ...{ retentionDays: 1, nowMs },
+    })
+    await expect
+      .poll(() => eventBuckets.list('gone', today - 30, today), { timeout: 5_000 })
+      .toEqual([])
+  })
+})

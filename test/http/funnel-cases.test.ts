@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { runnableCases } from '../support/funnel-cases.ts'
+import { openTestService, usersOf } from '../support/service.ts'
+
+const service = await openTestService()
+const DAY_MS = 86_400_000
+
+// In the recent past and by whole days, so that what shares a day still does.
+function shiftOf(timesMs: readonly number[]): number {
+  const daysAgo = Math.ceil((Math.max(...timesMs, 0) + DAY_MS) / DAY_MS)
+  return (Math.floor(Date.now() / DAY_MS) - daysAgo) * DAY_MS
+}
+
+test.each(runnableCases())('$id is answered over HTTP as worked out', async (worked) => {
+  const { events, funnel, expected, expectedBreakdown } = worked
+  const project = await service.createProject()
+  const shiftMs = shiftOf(events.map(({ timeMs }) => timeMs))
+  await project.store(
+    events.map(({ user, event, timeMs, properties }) => ({
+      ...{ userId: user, event, time: timeMs + shiftMs, properties },
+    })),
+  )
+  const query = { ...funnel, from: funnel.from + shiftMs, to: funnel.to + shiftMs }
+  for (const source of ['events', 'segments']) {
+    const { steps, breakdown } = await project.funnel({ ...query, source })
+    expect(usersOf({ steps })).toEqual(expected)
+    if (expectedBreakdown === undefined) continue
+    const shown = breakdown!.map((entry) => [entry.value, usersOf(entry)])
+    expect(Object.fromEntries(shown)).toEqual(expectedBreakdown)
+  }
+})
