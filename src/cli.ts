@@ -31,7 +31,9 @@ try {
 } catch (error) {
   if (error instanceof AppError) {
     context.printError(`${error.code}: ${error.message}`)
-    for (const { path, message } of error.faults) context.printError(`  ${path}: ${message}`)
+    // The first fault is the message.
+    for (const { path, message } of error.faults.slice(1))
+      context.printError(`  ${path}: ${message}`)
     context.exitWith(EXIT.failed)
   } else if (isUsage(error)) {
     context.exitWith(error.exitCode === 0 ? EXIT.ok : EXIT.usage)

@@ -43,15 +43,23 @@ export async function openService(
   const health = { readiness: openReadiness(session), connections: session.connections, metrics }
   const routes = allRoutes({ gate: { access, bodies }, ...path, questions, projects, health })
   const app = openApp({ ...routes, metrics, log })
-  const server = await listen(app, { host: config.HOST, port: config.PORT })
+  async function closeAll(giveUp: AbortSignal): Promise<void> {
+    await path.close(giveUp)
+    await session.close()
+  }
+  const server = await listen(app, { host: config.HOST, port: config.PORT }).catch(
+    async (error: unknown) => {
+      await closeAll(AbortSignal.abort())
+      throw error
+    },
+  )
 
   return {
     url: server.url,
     async close(): Promise<void> {
       const giveUp = AbortSignal.timeout(config.SHUTDOWN_TIMEOUT_MS)
       await server.close(giveUp)
-      await path.close(giveUp)
-      await session.close()
+      await closeAll(giveUp)
     },
   }
 }

@@ -15,13 +15,13 @@ export interface RunningService {
 }
 
 /**
- * Runs the service on a database until SIGINT or SIGTERM, then finishes what was accepted. `onReady` is
- * called once it listens. A second signal ends the process at once.
+ * Runs the service on a database until `stopping`, then finishes what was accepted. `onReady` is called
+ * once it listens.
  */
 export async function runService(
   config: Config,
   database: Database,
-  log: Logger,
+  { log, stopping }: { readonly log: Logger; readonly stopping: Promise<NodeJS.Signals> },
   onReady: (service: RunningService) => Promise<void>,
 ): Promise<void> {
   const { contactPoints, localDataCenter, service: credentials } = database
@@ -31,7 +31,6 @@ export async function runService(
   try {
     const file = { url: service.url, pid: process.pid, contactPoints, localDataCenter }
     await writeServiceFile(config.DATA_DIR, file)
-    const stopping = stopSignal()
     await onReady({ url: service.url, adminKey, isAdminKeyNew: isNew })
     log.info({ signal: await stopping }, 'finishing what was accepted')
   } finally {
@@ -42,7 +41,11 @@ export async function runService(
   }
 }
 
-function stopSignal(): Promise<NodeJS.Signals> {
+/**
+ * Resolves at SIGINT or SIGTERM. Asked for before anything is started, so that whatever was can be stopped
+ * in order. A second signal ends the process at once.
+ */
+export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.once(signal, () => {

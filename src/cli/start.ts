@@ -6,7 +6,7 @@ import { openLog } from '../log.ts'
 import type { CommandContext } from './context.ts'
 import { loadKeyRing, saveKeyRing } from './key-ring.ts'
 import { migrateKeyspace } from './migrate-keyspace.ts'
-import { runService, type RunningService } from './run-service.ts'
+import { runService, stopSignal, type RunningService } from './run-service.ts'
 
 export function registerStart(program: Command, context: CommandContext): void {
   program
@@ -18,10 +18,11 @@ export function registerStart(program: Command, context: CommandContext): void {
     .action(async ({ json: isJson = false }: { json?: boolean }) => {
       const config = context.loadConfig()
       const log = openLog(config.LOG_LEVEL)
+      const stopping = stopSignal()
       const database = await openDatabase({ config, log, clock })
       try {
         await migrateKeyspace(config, database, log)
-        await runService(config, database, log, async (service) => {
+        await runService(config, database, { log, stopping }, async (service) => {
           const first = await firstProject(config, service)
           const shown = { url: service.url, ...first }
           context.print(isJson ? JSON.stringify(shown) : greeting(service, first))

@@ -3,6 +3,7 @@ export const BUCKET_COUNT = 1000
 
 const DECIMAL = /^(?:0|[1-9]\d{0,15})$/
 const INTEGER_MAX = 2 ** 53
+const INTEGER_MAX_TEXT = String(INTEGER_MAX)
 
 /**
  * Returns the bucket of a user, from 0 to 999: `user_id % 1000` for the decimal form of an integer up
@@ -13,7 +14,8 @@ const INTEGER_MAX = 2 ** 53
 export function bucketOf(userId: string): number {
   if (DECIMAL.test(userId)) {
     const integer = Number(userId)
-    if (integer <= INTEGER_MAX) return integer % BUCKET_COUNT
+    // 2⁵³ + 1 becomes 2⁵³ as a number.
+    if (integer < INTEGER_MAX || userId === INTEGER_MAX_TEXT) return integer % BUCKET_COUNT
   }
   return fnv1a32(userId) % BUCKET_COUNT
 }

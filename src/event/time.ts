@@ -12,10 +12,12 @@ export function parseIsoTimeMs(text: string): number | null {
     .slice(1, 7)
     .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number]
   const ms = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3))
-  if (hour > 23 || minute > 59 || second > 59) return null
-  const localMs = Date.UTC(year, month - 1, day, hour, minute, second, ms)
-  const date = new Date(localMs)
+  const [offsetHours, offsetMinutes] = [Number(match[9] ?? 0), Number(match[10] ?? 0)]
+  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null
+  // Not Date.UTC, to which the year 26 is 1926.
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
-  const offsetMinutes = Number(match[9] ?? 0) * 60 + Number(match[10] ?? 0)
-  return localMs - (match[8] === '-' ? -1 : 1) * offsetMinutes * 60_000
+  const localMs = date.setUTCHours(hour, minute, second, ms)
+  return localMs - (match[8] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes) * 60_000
 }

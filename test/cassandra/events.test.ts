@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { dayOf } from '../../src/event/day.ts'
-import { types } from 'cassandra-driver'
 import { anEvent } from '../support/an-event.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
 import { collect, writeRows } from '../support/rows.ts'
@@ -23,7 +22,7 @@ test('an event written twice is read once', async () => {
   expect((await collect(scanOf('twice'))).flat()).toEqual([
     {
       eventTimeMs: NOON_MS,
-      eventId: String(new types.Uuid(event.eventId)),
+      eventId: uuidOf(event.eventId),
       ...{ userId: '4711', eventName: 'page_view', properties: '' },
     },
   ])
@@ -47,15 +46,11 @@ describe('a scan of 5,300 events, with ties', async () => {
   )
   await writeRows(session, events, { projectId }, many)
 
-  test.each([undefined, 5_000, 1, 100, 5_300 / 2, 5_299])(
+  test.each([undefined, 5_000, 100, 2_650])(
     'goes past the pages of %s rows, in the order (time, event id)',
     async (pageRowsMax) => {
-      if (pageRowsMax === 1) return await expectOnePage(projectId)
       const pages = await collect(
-        scanOf(
-          projectId,
-          pageRowsMax === undefined ? {} : { pageRowsMax: Math.min(pageRowsMax, 5_000) },
-        ),
+        scanOf(projectId, pageRowsMax === undefined ? {} : { pageRowsMax }),
       )
       const found = pages.flat()
       expect(pages.length).toBeGreaterThan(1)
@@ -82,13 +77,6 @@ describe('a scan of 5,300 events, with ties', async () => {
       expect((await collect(scanOf(projectId, elsewhere))).flat()).toEqual([])
   })
 })
-
-async function expectOnePage(projectId: string): Promise<void> {
-  for await (const page of scanOf(projectId, { pageRowsMax: 1 })) {
-    expect(page).toHaveLength(1)
-    break
-  }
-}
 
 test('events of 60 KB after thousands of small ones are read, though a page of them is refused', async () => {
   const projectId = 'large'
@@ -135,3 +123,7 @@ test('what an event does not have is not written: a scan meets no tombstone', as
   await writeRows(session, events, { projectId }, many)
   expect((await collect(scanOf(projectId))).flat()).toHaveLength(300)
 })
+
+function uuidOf(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

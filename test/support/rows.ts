@@ -15,7 +15,9 @@ export async function writeRows(
   const rows = events.map((event) =>
     table.toRow(Buffer.from(projectId), event, eventCells(event, retentionDays)),
   )
-  const byPartition = Map.groupBy(rows, ({ partition }) => partition)
+  const byPartition = new Map<string, typeof rows>()
+  for (const row of rows)
+    byPartition.set(row.partition, [...(byPartition.get(row.partition) ?? []), row])
   const statement = { table: 'rows', operation: 'write', cql: '' }
   for (const ofPartition of byPartition.values())
     for (let start = 0; start < ofPartition.length; start += 100) {

@@ -1,0 +1,76 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/event/event.ts'
+import { blockBytesOf, decodeBlock, encodeBlock } from '../../src/segment/block.ts'
+
+const HEADER_BYTES_MAX = 64
+
+const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constant('😀\0é'))
+const absent = fc.option(text, { nil: null })
+const event: fc.Arbitrary<Event> = fc.record({
+  eventId: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => Buffer.from(bytes)),
+  sentId: absent,
+  eventName: text,
+  userId: text,
+  anonymousId: absent,
+  sessionId: absent,
+  eventTimeMs: fc.integer({ min: -8.64e15, max: 8.64e15 }),
+  receivedAtMs: fc.maxSafeNat(),
+  properties: fc.json(),
+})
+const events = fc.array(event, { maxLength: 40 })
+
+describe('a block', () => {
+  test('gives back the events that it was made of', () => {
+    fc.assert(
+      fc.property(events, (given) => {
+        expect(decodeBlock(encodeBlock(given))).toEqual(given)
+      }),
+    )
+  })
+
+  test('tells an empty text from none', () => {
+    const [given] = fc.sample(event, 1)
+    const texts = { sentId: '', anonymousId: null, sessionId: '', properties: '{}' }
+    const [read] = decodeBlock(encodeBlock([{ ...given!, ...texts }]))
+    expect(read).toMatchObject(texts)
+  })
+
+  test('is no larger than its events said', () => {
+    fc.assert(
+      fc.property(events, (given) => {
+        const bytes = given.reduce((sum, one) => sum + blockBytesOf(one), HEADER_BYTES_MAX)
+        expect(encodeBlock(given).length).toBeLessThanOrEqual(bytes)
+      }),
+    )
+  })
+
+  test('cut short anywhere is an error', () => {
+    const block = encodeBlock(fc.sample(event, 3))
+    for (let length = 0; length < block.length; length++)
+      expect(() => decodeBlock(block.subarray(0, length))).toThrow(/^block: /)
+  })
+
+  test('with a byte too many is an error', () => {
+    const block = encodeBlock(fc.sample(event, 3))
+    expect(() => decodeBlock(Buffer.concat([block, Buffer.of(0)]))).toThrow(/^block: /)
+  })
+
+  test('with any byte changed is an error', () => {
+    const block = encodeBlock(fc.sample(event, 2))
+    for (let index = 0; index < block.length; index++)
+      for (const flip of [0x01, 0x80, 0xff]) {
+        const damaged = Buffer.from(block)
+        damaged[index]! ^= flip
+        expect(() => decodeBlock(damaged)).toThrow(/^block: /)
+      }
+  })
+
+  test('of other bytes is an error', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(() => decodeBlock(Buffer.from(bytes))).toThrow(/^block: /)
+      }),
+    )
+  })
+})
