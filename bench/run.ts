@@ -1,8 +1,12 @@
 import process from 'node:process'
+import { crash } from './crash.ts'
 import { ingest } from './ingest.ts'
+import { rubbish } from './rubbish.ts'
+import { timeline } from './timeline.ts'
 
-// `npm run bench -- NAME`: each bench prints what it does, and as its last line one JSON document.
-const benches: Record<string, () => Promise<unknown>> = { ingest }
+// `npm run bench -- NAME`: each prints what it does, and as its last line one JSON document. They run the
+// built service, so `npm run build` comes first.
+const benches: Record<string, () => Promise<unknown>> = { crash, ingest, rubbish, timeline }
 
 const [name = ''] = process.argv.slice(2)
 const bench = benches[name]

@@ -5,11 +5,14 @@ import process from 'node:process'
 import { z } from 'zod'
 import { AppError } from './error.ts'
 
+const PORT_MAX = 65_535
+
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
 
-const contactPoint = z.string().regex(/^(\[[0-9a-fA-F:]+\]|[^\s:,]+):\d{1,5}$/, {
-  message: 'give host:port,host:port,…',
-})
+const contactPoint = z
+  .string()
+  .regex(/^(\[[0-9a-fA-F:]+\]|[^\s:,]+):\d{1,5}$/, { message: 'give host:port,host:port,…' })
+  .refine((point) => Number(/\d+$/.exec(point)?.[0]) <= PORT_MAX, { message: 'no such port' })
 const contactPoints = z
   .string()
   .transform((text) => text.split(',').map((point) => point.trim()))
@@ -31,7 +34,7 @@ const replication = z
 /** Every variable that is read, its range and its default. README.md lists them for operators. */
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
-  PORT: integer(0, 65_535).default(8080), // 0: any free one
+  PORT: integer(0, PORT_MAX).default(8080), // 0: any free one
   ADMIN_KEY: z.string().min(16).max(256).optional(),
   DATA_DIR: z.string().min(1).default('.thousandfold'),
   CACHE_DIR: z
@@ -54,7 +57,7 @@ const Environment = z.object({
 
   // The embedded Cassandra only.
   CASSANDRA_RUNTIME: z.enum(['auto', 'jars', 'docker']).default('auto'),
-  CASSANDRA_PORT: integer(0, 65_535).default(9042), // 0: any free one
+  CASSANDRA_PORT: integer(0, PORT_MAX).default(9042), // 0: any free one
   CASSANDRA_HEAP_MB: integer(256, 31_744).default(512),
   PATH: z.string().default(''), // where java, mvn and docker are looked for
   JAVA_HOME: z.string().min(1).optional(),

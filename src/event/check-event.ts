@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DAY_MS } from './day.ts'
 import type { Event, Rejection, RejectionCode } from './event.ts'
 import { eventIdOf } from './event-id.ts'
+import { isOpaqueNumber } from './exact-json.ts'
 import { parseIsoTimeMs } from './time.ts'
 
 export const EVENT_BYTES_MAX = 65_536
@@ -136,13 +137,16 @@ function checkShape(properties: Record<string, unknown>): Rejection | null {
     if (count > PROPERTIES_PER_EVENT_MAX)
       return rejection('INVALID_EVENT', `properties: at most ${PROPERTIES_PER_EVENT_MAX} of them`)
     for (const child of children)
-      if (typeof child === 'object' && child !== null) open.push({ value: child, depth: depth + 1 })
+      if (typeof child === 'object' && child !== null && !isOpaqueNumber(child))
+        open.push({ value: child, depth: depth + 1 })
   }
   return null
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !isOpaqueNumber(value)
+  )
 }
 
 function rejection(code: RejectionCode, message: string): Rejection {

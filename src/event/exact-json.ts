@@ -75,6 +75,11 @@ function withOpaqueNumbers(document: unknown, mark: string): unknown {
   return holder.document
 }
 
+/** Whether a part of a parsed document stands for a number that a double cannot keep. */
+export function isOpaqueNumber(part: object): boolean {
+  return Object.getPrototypeOf(part) === null // JSON.parse makes no such object.
+}
+
 function numberAsSent(marked: string): object {
   return Object.create(null, { toJSON: { value: () => marked } }) as object
 }

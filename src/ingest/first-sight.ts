@@ -1,6 +1,7 @@
 import { bucketOf } from '../event/bucket.ts'
 import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
+import { isOpaqueNumber } from '../event/exact-json.ts'
 import type { BucketDay, EventBuckets } from '../store/event-buckets.ts'
 import type { EventNames } from '../store/event-names.ts'
 import type { PropertyName, PropertyNames, PropertyType } from '../store/property-names.ts'
@@ -158,18 +159,22 @@ function propertiesOf(properties: unknown): PropertyName[] {
   const open: [string, unknown][] = [['', properties]]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [path, value] = next
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      const type = typeof value
-      if (isPropertyType(type) && path.length <= PROPERTY_LENGTH_MAX)
-        found.push({ property: path, type })
+    const type = typeOf(value)
+    if (type !== 'object') {
+      if (type !== null && path.length <= PROPERTY_LENGTH_MAX) found.push({ property: path, type })
       continue
     }
-    for (const [key, child] of Object.entries(value) as [string, unknown][])
+    for (const [key, child] of Object.entries(value as object) as [string, unknown][])
       open.push([path === '' ? key : `${path}.${key}`, child])
   }
   return found
 }
 
-function isPropertyType(type: string): type is PropertyType {
-  return type === 'string' || type === 'number' || type === 'boolean'
+/** Null for null, an array and what is missing, which cannot be asked about. */
+function typeOf(value: unknown): PropertyType | 'object' | null {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'number') return 'number'
+  if (typeof value === 'boolean') return 'boolean'
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  return isOpaqueNumber(value) ? 'number' : 'object'
 }

@@ -37,12 +37,14 @@ export function openUserGuard(eventsMax: number) {
 function hash64(projectId: string, userId: string, day: number): [number, number] {
   let low = 0xdeadbeef ^ day
   let high = 0x41c6ce57 ^ day
-  for (const text of [projectId, userId])
-    for (let index = 0; index < text.length; index++) {
-      const unit = text.charCodeAt(index)
-      low = Math.imul(low ^ unit, 0x9e3779b1)
-      high = Math.imul(high ^ unit, 0x5f356495)
-    }
+  const mix = (unit: number) => {
+    low = Math.imul(low ^ unit, 0x9e3779b1)
+    high = Math.imul(high ^ unit, 0x5f356495)
+  }
+  for (const text of [projectId, userId]) {
+    for (let index = 0; index < text.length; index++) mix(text.charCodeAt(index))
+    mix(0x10000) // No text holds this unit, so it tells where one ends.
+  }
   low = Math.imul(low ^ (low >>> 16), 0x85ebca6b) ^ Math.imul(high ^ (high >>> 13), 0xc2b2ae35)
   high = Math.imul(high ^ (high >>> 16), 0x85ebca6b) ^ Math.imul(low ^ (low >>> 13), 0xc2b2ae35)
   return [low >>> 0, high >>> 0]

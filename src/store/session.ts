@@ -8,7 +8,7 @@ const RECONNECT_MS = 500
 const CONNECTIONS_PER_HOST = 2
 /** As many rows as make a page of less than 8 MiB, above which the server warns, if each takes 64 KiB. */
 export const LARGE_ROWS_PER_PAGE_MAX = 120
-const SMALL_PAGE_BYTES_MAX = 1_048_576
+/** A page that is not warned of, so often, is not refused: that is at 32 MiB. */
 const PAGE_GROWTH = 4
 
 /** One CQL statement, and what it is called in metrics and errors. */
@@ -31,6 +31,10 @@ export interface Page {
   readonly rows: types.Row[]
   /** Where the next page begins; null after the last. A page may be empty and not be the last. */
   readonly nextPage: string | null
+}
+
+interface SizedPage extends Page {
+  readonly sizeWarnings: readonly string[]
 }
 
 export interface Credentials {
@@ -66,14 +70,19 @@ export async function openSession(options: SessionOptions) {
     throw translated(error, 'session', 'connect')
   })
 
-  async function run(statement: Statement, work: () => Promise<types.ResultSet>) {
+  async function run(
+    statement: Statement,
+    work: () => Promise<types.ResultSet>,
+    isTold = (_warning: string) => true,
+  ) {
     const { table, operation } = statement
     const endTimer = metrics.storeStatement.startTimer({ table, operation })
     metrics.storeInFlight.inc()
     try {
       const result = await work()
       endTimer({ outcome: 'ok' })
-      for (const warning of result.info.warnings ?? []) warn(statement, warning)
+      for (const warning of result.info.warnings ?? [])
+        if (isTold(warning)) warn(statement, warning)
       return result
     } catch (error) {
       endTimer({ outcome: 'error' })
@@ -81,6 +90,26 @@ export async function openSession(options: SessionOptions) {
     } finally {
       metrics.storeInFlight.dec()
     }
+  }
+
+  async function readPage(
+    statement: Statement,
+    values: unknown[],
+    { pageRowsMax, page }: { pageRowsMax: number; page: string | null },
+  ): Promise<SizedPage> {
+    const options = { ...queryOptions(statement), fetchSize: pageRowsMax, autoPage: false }
+    const result = await run(
+      statement,
+      () =>
+        client.execute(
+          statement.cql,
+          values,
+          page === null ? options : { ...options, pageState: page },
+        ),
+      (warning) => !isAboutSize(warning),
+    )
+    const sizeWarnings = (result.info.warnings ?? []).filter(isAboutSize)
+    return { rows: result.rows ?? [], nextPage: result.pageState ?? null, sizeWarnings }
   }
 
   function warn({ table, operation }: Statement, warning: string) {
@@ -117,17 +146,11 @@ export async function openSession(options: SessionOptions) {
     async page(
       statement: Statement,
       values: unknown[],
-      { pageRowsMax, page }: { pageRowsMax: number; page: string | null },
+      place: { pageRowsMax: number; page: string | null },
     ): Promise<Page> {
-      const options = { ...queryOptions(statement), fetchSize: pageRowsMax, autoPage: false }
-      const result = await run(statement, () =>
-        client.execute(
-          statement.cql,
-          values,
-          page === null ? options : { ...options, pageState: page },
-        ),
-      )
-      return { rows: result.rows ?? [], nextPage: result.pageState ?? null }
+      const { sizeWarnings, ...page } = await readPage(statement, values, place)
+      for (const warning of sizeWarnings) warn(statement, warning)
+      return page
     },
 
     /** Reads all pages of a result that a caller knows to be small. */
@@ -144,7 +167,7 @@ export async function openSession(options: SessionOptions) {
 
     /**
      * Yields all pages of rows that may be small or large. The first page fits whatever their size; the
-     * next ones grow while rows are small, and shrink again where the server refuses one as too large.
+     * next ones grow until the server finds one too large, and from there on they are as the first.
      */
     async *pages(
       statement: Statement,
@@ -153,19 +176,20 @@ export async function openSession(options: SessionOptions) {
     ): AsyncGenerator<types.Row[]> {
       const firstRowsMax = Math.min(LARGE_ROWS_PER_PAGE_MAX, pageRowsMax)
       let rowsMax = firstRowsMax
+      let areLarge = false
       let page: string | null = null
       do {
-        let next: Page
+        let next: SizedPage
         try {
-          next = await this.page(statement, values, { pageRowsMax: rowsMax, page })
+          next = await readPage(statement, values, { pageRowsMax: rowsMax, page })
         } catch (error) {
           if (rowsMax === firstRowsMax || !isReadFailure(error)) throw error
-          rowsMax = firstRowsMax
-          next = await this.page(statement, values, { pageRowsMax: rowsMax, page })
+          areLarge = true
+          next = await readPage(statement, values, { pageRowsMax: firstRowsMax, page })
         }
         yield next.rows
-        const isSmall = textLengthOf(next.rows) <= SMALL_PAGE_BYTES_MAX
-        rowsMax = isSmall ? Math.min(pageRowsMax, PAGE_GROWTH * rowsMax) : firstRowsMax
+        areLarge ||= next.sizeWarnings.length > 0
+        rowsMax = areLarge ? firstRowsMax : Math.min(pageRowsMax, PAGE_GROWTH * rowsMax)
         page = next.nextPage
       } while (page !== null)
     },
@@ -286,11 +310,8 @@ function isReadFailure(error: unknown): boolean {
   )
 }
 
-function textLengthOf(rows: readonly types.Row[]): number {
-  let length = 0
-  for (const row of rows)
-    for (const value of row.values()) if (typeof value === 'string') length += value.length
-  return length
+function isAboutSize(warning: string): boolean {
+  return /read size warning|exceeded the size warning threshold/.test(warning)
 }
 
 function isUnavailable(error: unknown): boolean {

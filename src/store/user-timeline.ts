@@ -18,6 +18,7 @@ import {
 
 const INSERT = `INSERT INTO user_timeline (project, user_id, month, event_time, event_id,
   ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+const ID_PAGE_ROWS_MAX = 5_000
 const COLUMNS = `event_time, event_id, ${SHARED_COLUMNS}`
 const PARTITION = 'project = ? AND user_id = ? AND month = ?'
 
@@ -88,15 +89,19 @@ export function openUserTimeline(session: Session) {
       readonly from: TimelinePosition
     }): Promise<string[]> {
       const { projectId, userId, from } = read
-      const rows = await session.all(LATER_OF_DAY, [
+      const ids: string[] = []
+      const values = [
         projectId,
         userId,
         monthOf(from.eventTimeMs),
         from.eventTimeMs,
         types.Uuid.fromString(from.eventId),
         (dayOf(from.eventTimeMs) + 1) * DAY_MS,
-      ])
-      return rows.map((row) => String(row['event_id']))
+      ]
+      // The server reads whole rows, whatever is selected of them, so pages are bounded by size here too.
+      for await (const rows of session.pages(LATER_OF_DAY, values, ID_PAGE_ROWS_MAX))
+        for (const row of rows) ids.push(String(row['event_id']))
+      return ids
     },
   }
 }

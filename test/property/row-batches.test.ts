@@ -86,13 +86,15 @@ describe('the batches of rows', () => {
     })
   })
 
-  test('are not many more than the limits ask for', () => {
-    always((batches, given) => {
-      const [least] = [Math.ceil(bytesOf(given) / PARTITION_BATCH_BYTES_MAX)]
-      expect(batches.length).toBeGreaterThanOrEqual(least)
-      expect(batches.length).toBeLessThanOrEqual(
-        3 + partitionsOf(given).size + Math.ceil((2 * bytesOf(given)) / PARTITION_BATCH_BYTES_MAX),
-      )
+  test('are shared by as many small partitions as may be', () => {
+    const given = Array.from({ length: 25 }, (_, index): RowWrite => {
+      const routingKey = () => Buffer.of(0)
+      return { cql: '', values: [], partition: `p${index}`, routingKey, sizeBytes: 100 }
     })
+    expect(rowBatches(given, replicasOf).map((batch) => batch.length)).toEqual([10, 10, 5])
+    const larger = given.map((one) => ({ ...one, sizeBytes: BATCH_BYTES_MAX / 2 }))
+    expect(rowBatches(larger.slice(0, 5), replicasOf).map(({ length }) => length)).toEqual([
+      2, 2, 1,
+    ])
   })
 })

@@ -200,6 +200,17 @@ describe('properties', () => {
     expect(refused({ properties })).toEqual(invalid('^properties: a JSON object'))
   })
 
+  test('are no number, of however many digits', () => {
+    const json = '{"event":"a","userId":"b","properties":12345678901234567890}'
+    expect(check(json)).toEqual(invalid('^properties: a JSON object'))
+    expect(check('[12345678901234567890]')).toEqual(invalid('a JSON object'))
+  })
+
+  test('of many digits are no level of their own', () => {
+    const json = JSON.stringify({ ...GOOD, properties: nested(32) })
+    expect(check(json.replace('"a":1}', '"a":12345678901234567890}'))).toHaveProperty('eventId')
+  })
+
   test('are up to 256, nested ones counted', () => {
     expect(JSON.parse(taken({ properties: keys(256) }).properties)).toEqual(keys(256))
     expect(refused({ properties: keys(257) })).toEqual(invalid('at most 256'))
