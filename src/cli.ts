@@ -1,48 +1,37 @@
 #!/usr/bin/env node
-import { Command } from 'commander'
 import process from 'node:process'
-import { EXIT, type CommandContext } from './cli/context.ts'
+import type { CommandContext } from './cli/context.ts'
 import { registerDoctor } from './cli/doctor.ts'
 import { registerFunnel } from './cli/funnel.ts'
+import { registerImport } from './cli/import.ts'
 import { registerMigrate } from './cli/migrate.ts'
+import { runCommands } from './cli/run-commands.ts'
 import { registerServe } from './cli/serve.ts'
 import { registerStart } from './cli/start.ts'
 import { registerUser } from './cli/user.ts'
 import { loadConfig } from './config.ts'
-import { AppError } from './error.ts'
 
 const context: CommandContext = {
   loadConfig,
   print: (text) => void process.stdout.write(`${text}\n`),
   printError: (text) => void process.stderr.write(`${text}\n`),
+  isTerminal: process.stderr.isTTY,
+  interruption,
   exitWith: (code) => void (process.exitCode = code),
 }
 
-const program = new Command('thousandfold').description('behaviour analytics on Apache Cassandra')
 const commands = [
   ...[registerStart, registerServe, registerMigrate, registerDoctor],
-  ...[registerFunnel, registerUser],
+  ...[registerImport, registerFunnel, registerUser],
 ]
-for (const register of commands) register(program, context)
-program.exitOverride()
+await runCommands(commands, process.argv.slice(2), context)
 
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (error instanceof AppError) {
-    context.printError(`${error.code}: ${error.message}`)
-    // The first fault is the message.
-    for (const { path, message } of error.faults.slice(1))
-      context.printError(`  ${path}: ${message}`)
-    context.exitWith(EXIT.failed)
-  } else if (isUsage(error)) {
-    context.exitWith(error.exitCode === 0 ? EXIT.ok : EXIT.usage)
-  } else {
-    throw error
-  }
-}
-
-// Commander has already said what is wrong.
-function isUsage(error: unknown): error is { exitCode: number } {
-  return error instanceof Error && 'exitCode' in error
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      controller.abort()
+      process.once(signal, () => process.exit(130))
+    })
+  return controller.signal
 }

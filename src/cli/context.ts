@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts'
 
-/** How a command ends: done, failed, used wrongly, or done but for some lines that were refused. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, someRefused: 3 } as const
+/**
+ * How a command ends: done, failed, used wrongly, done but for some lines that were refused, or ended by
+ * Ctrl-C.
+ */
+export const EXIT = { ok: 0, failed: 1, usage: 2, someRefused: 3, interrupted: 130 } as const
 
 /** What a command knows of the process that it runs in. */
 export interface CommandContext {
@@ -10,5 +13,9 @@ export interface CommandContext {
   readonly print: (text: string) => void
   /** To stderr: what people should know beside it. */
   readonly printError: (text: string) => void
+  /** Whether people watch stderr. */
+  readonly isTerminal: boolean
+  /** From the first call on, Ctrl-C aborts what is returned instead of ending the process. */
+  readonly interruption: () => AbortSignal
   readonly exitWith: (code: number) => void
 }

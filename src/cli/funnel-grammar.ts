@@ -124,5 +124,6 @@ export function parseFunnel(text: string): ParsedStep[] {
 
 function valueOf(text: string): string | number | boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  return String(Number(text)) === text ? Number(text) : text
+  const number = Number(text)
+  return Number.isFinite(number) && String(number) === text ? number : text
 }

@@ -3,7 +3,10 @@ import { styleText } from 'node:util'
 import { z } from 'zod'
 import type { CommandContext } from './context.ts'
 import { parseFunnel } from './funnel-grammar.ts'
-import { requestJson, resolveTarget, type TargetOptions } from './http-client.ts'
+import { requestJson } from './http-client.ts'
+import { printable } from './printable.ts'
+import { addTargetOptions, type TargetOptions } from './target-options.ts'
+import { resolveTarget } from './target.ts'
 
 const BAR_WIDTH = 40
 
@@ -39,7 +42,7 @@ interface FunnelOptions extends TargetOptions {
 }
 
 export function registerFunnel(program: Command, context: CommandContext): void {
-  program
+  const command = program
     .command('funnel')
     .description('ask a funnel: "page_view[path=/pricing] > add_to_cart|quick_buy > purchase"')
     .argument('<steps>', 'steps by >, alternatives by |, conditions in [ ], * for any event')
@@ -51,9 +54,7 @@ export function registerFunnel(program: Command, context: CommandContext): void 
     .option('--time-zone <zone>', 'in which dates are meant; the project’s by default')
     .option('--range-bounds <bounds>', 'entry: later steps may fall after --to; or all')
     .option('--source <source>', 'segments or events')
-    .option('--project <id>', 'by id, or by name if kept here')
-    .option('--key <key>', 'a read key')
-    .option('--url <url>', 'of the service')
+  addTargetOptions(command, 'read')
     .option('--json', 'print the whole answer as JSON')
     .action(async (steps: string, options: FunnelOptions) => {
       const query = queryOf(steps, options)
@@ -72,12 +73,15 @@ function queryOf(steps: string, options: FunnelOptions) {
   }
 }
 
+/** For people: the whole and each value of the breakdown, then what the figures rest on. */
 function drawn({ steps, breakdown, unit, asOf, warnings, read, tookMs }: Answer): string {
-  const labelWidth = Math.max(...steps.map(({ label }) => label.length))
+  const labelWidth = Math.max(...steps.map(({ label }) => printable(label).length))
   const blocks = [
     bars(steps, labelWidth),
-    ...breakdown.map((part) => `${styleText('bold', part.value)}\n${bars(part.steps, labelWidth)}`),
-    ...warnings.map((warning) => styleText('yellow', warning)),
+    ...breakdown.map(
+      (part) => `${styleText('bold', printable(part.value))}\n${bars(part.steps, labelWidth)}`,
+    ),
+    ...warnings.map((warning) => styleText('yellow', printable(warning))),
     styleText(
       'dim',
       `${unit}, as of ${asOf}; read ${read.events} events of ${read.partitions} partitions in ${tookMs.total} ms`,
@@ -89,11 +93,11 @@ function drawn({ steps, breakdown, unit, asOf, warnings, read, tookMs }: Answer)
 function bars(steps: Answer['steps'], labelWidth: number): string {
   return steps
     .map(({ label, users, fromPrevious, fromFirst }, index) => {
-      const width = Math.round(BAR_WIDTH * fromFirst)
+      const width = Math.round(BAR_WIDTH * Math.min(fromFirst, 1))
       const bar = '█'.repeat(width) + '░'.repeat(BAR_WIDTH - width)
       const shares =
         index === 0 ? '' : `  ${percent(fromFirst)} of all, ${percent(fromPrevious)} of the last`
-      return `${index + 1} ${label.padEnd(labelWidth)} ${bar} ${users}${shares}`
+      return `${index + 1} ${printable(label).padEnd(labelWidth)} ${bar} ${users}${shares}`
     })
     .join('\n')
 }

@@ -1,9 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import type { Config } from '../config.ts'
+import { systemClock as clock } from '../clock.ts'
 import { AppError, type ErrorCode } from '../error.ts'
-import { findAdminKey } from './admin-key.ts'
-import { loadKeyRing, saveKeyRing, type KeyRing } from './key-ring.ts'
-import { readServiceFile } from './service-file.ts'
+
+const TIMEOUT_MS = 900_000
+const TAKE_TIMEOUT_MS = 60_000
+const BACK_OFF_MS_MIN = 250
+const BACK_OFF_MS_MAX = 30_000
+/** Too many requests, a gateway without its service, overloaded, a gateway out of patience. */
+const TEMPORARY = [429, 502, 503, 504]
 
 const Problem = z.object({
   code: z.string(),
@@ -11,92 +16,123 @@ const Problem = z.object({
   errors: z.array(z.object({ path: z.string(), message: z.string() })).default([]),
 })
 
-/** How a command names the service, the project and the key; each has a default. */
-export interface TargetOptions {
-  readonly url?: string | undefined
-  readonly project?: string | undefined
-  readonly key?: string | undefined
-}
-
 /** Where to send a request, and with what key. `headers` has the key already. */
 export interface Target {
   readonly url: string
   readonly key: string
   readonly headers: Readonly<Record<string, string>>
+  /** Null for a key that was given: only the service knows whose it is. */
+  readonly projectId: string | null
 }
 
 /** Sends a request and returns the parsed answer. Throws AppError with what the service says is wrong. */
-export async function requestJson(target: Target, path: string, body?: unknown): Promise<unknown> {
-  const response = await fetch(`${target.url}${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { ...target.headers, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch((cause: unknown) => {
-    throw new AppError('STORE_UNAVAILABLE', `nothing answers at ${target.url}: run \`npm start\``, {
-      cause,
-    })
-  })
-  const answer: unknown = await response.json()
-  if (response.ok) return answer
-  const { code, detail, errors } = Problem.parse(answer)
-  throw new AppError(code as ErrorCode, detail, { faults: errors })
+export async function requestJson(
+  target: Pick<Target, 'url' | 'headers'>,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const exchange = await attempt(target, path, text, AbortSignal.timeout(TIMEOUT_MS))
+  if ('answer' in exchange) return exchange.answer
+  throw exchange.error
 }
 
 /**
- * Finds the service and a key of the wanted kind: the given one, else one that DATA_DIR keeps for the
- * project (the first project by default), else one by the admin key. Throws INVALID_REQUEST where none is.
+ * Posts a body until the service takes or refuses it: while it is away or has too much to do, the same is
+ * sent again, at growing intervals or when the service says. So only for what may be sent twice. `note`
+ * is told why it waits. Throws AppError where it is refused, the reason of `signal` when that is aborted.
  */
-export async function resolveTarget(
-  config: Config,
-  { url: givenUrl, project, key: givenKey }: TargetOptions,
-  kind: 'write' | 'read',
-): Promise<Target> {
-  const url = givenUrl?.replace(/\/+$/, '') ?? (await serviceUrl(config))
-  if (givenKey !== undefined) return targetOf(url, givenKey)
-  const ring = await loadKeyRing(config.DATA_DIR)
-  const projectId = findProject(ring, project)
-  const kept = ring.projects[projectId]?.[kind === 'write' ? 'writeKey' : 'readKey']
-  if (kept !== undefined) return targetOf(url, kept)
-  const adminKey = await findAdminKey(config)
-  if (adminKey === null)
-    throw new AppError(
-      'INVALID_REQUEST',
-      `no ${kind} key of project ${projectId} is kept here: give --key`,
-    )
-  if (kind === 'read') return targetOf(url, adminKey, { 'x-project': projectId })
-  return targetOf(url, await makeWriteKey({ url, adminKey, projectId }, config.DATA_DIR))
-}
-
-async function serviceUrl({ DATA_DIR, HOST, PORT }: Config): Promise<string> {
-  const running = await readServiceFile(DATA_DIR)
-  return running?.url ?? `http://${HOST}:${PORT}`
-}
-
-function findProject({ firstProject, projects }: KeyRing, asked: string | undefined): string {
-  if (asked === undefined) {
-    if (firstProject !== undefined) return firstProject
-    throw new AppError('INVALID_REQUEST', 'which project? give --project, or --key')
+export async function requestUntilTaken(
+  target: Pick<Target, 'url' | 'headers'>,
+  path: string,
+  body: string,
+  { signal, note }: { readonly signal: AbortSignal; readonly note: (text: string) => void },
+): Promise<unknown> {
+  for (let tries = 0; ; tries++) {
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(TAKE_TIMEOUT_MS)])
+    const exchange = await attempt(target, path, body, patience)
+    signal.throwIfAborted()
+    if ('answer' in exchange) return exchange.answer
+    if (!exchange.isTemporary) throw exchange.error
+    const waitMs = exchange.retryAfterMs ?? backOffMs(tries)
+    note(`${exchange.error.message}; trying again until it is taken (Ctrl-C ends)`)
+    await delay(waitMs, undefined, { signal })
   }
-  if (asked in projects) return asked
-  const named = Object.keys(projects).filter((id) => projects[id]!.name === asked)
-  return named.length === 1 ? named[0]! : asked
 }
 
-async function makeWriteKey(
-  { url, adminKey, projectId }: { url: string; adminKey: string; projectId: string },
-  dataDir: string,
-): Promise<string> {
-  const admin = targetOf(url, adminKey)
-  const path = `/v1/projects/${encodeURIComponent(projectId)}`
-  const { name } = z.object({ name: z.string() }).parse(await requestJson(admin, path))
-  const made = await requestJson(admin, `${path}/keys`, { kind: 'write' })
-  const { key } = z.object({ key: z.string() }).parse(made)
-  const ring = await loadKeyRing(dataDir)
-  const kept = { ...ring.projects[projectId], name, writeKey: key }
-  await saveKeyRing(dataDir, { ...ring, projects: { ...ring.projects, [projectId]: kept } })
-  return key
+/** Throws STORE_UNAVAILABLE where nothing listens at the url. */
+export async function assertReachable({ url }: Pick<Target, 'url'>): Promise<void> {
+  const exchange = await attempt(
+    { url, headers: {} },
+    '/healthz',
+    undefined,
+    AbortSignal.timeout(TAKE_TIMEOUT_MS),
+  )
+  if (!('answer' in exchange) && exchange.isTemporary) throw exchange.error
 }
 
-function targetOf(url: string, key: string, headers: Record<string, string> = {}): Target {
-  return { url, key, headers: { ...headers, authorization: `Bearer ${key}` } }
+type Exchange =
+  | { readonly answer: unknown }
+  | {
+      readonly error: AppError
+      readonly isTemporary: boolean
+      readonly retryAfterMs: number | null
+    }
+
+async function attempt(
+  { url, headers }: Pick<Target, 'url' | 'headers'>,
+  path: string,
+  body: string | undefined,
+  signal: AbortSignal,
+): Promise<Exchange> {
+  try {
+    const response = await fetch(`${url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...headers,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+      signal,
+    })
+    return read(response, await response.text(), url)
+  } catch (cause) {
+    const message = `nothing answers at ${url}: is it running? \`npm start\``
+    const error = new AppError('STORE_UNAVAILABLE', message, { cause })
+    return { error, isTemporary: true, retryAfterMs: null }
+  }
+}
+
+function read({ ok, status, headers }: Response, text: string, url: string): Exchange {
+  const json = parsed(text)
+  if (ok && json !== undefined) return { answer: json }
+  const { success, data } = Problem.safeParse(json)
+  // Neither an answer nor a problem: something else listens there, or stands between.
+  const error = success
+    ? new AppError(data.code as ErrorCode, data.detail, { faults: data.errors })
+    : new AppError('INTERNAL', `${url} answers ${status}, and not as the service does`)
+  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'))
+  return { error, isTemporary: TEMPORARY.includes(status), retryAfterMs }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+// RFC 9110, section 10.2.3: seconds or a date.
+function retryAfterMsOf(header: string | null): number | null {
+  if (header === null) return null
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - clock.nowMs()
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), BACK_OFF_MS_MAX)
+}
+
+// Half of it by chance, so that requests refused together do not come again together.
+function backOffMs(tries: number): number {
+  const most = Math.min(BACK_OFF_MS_MIN * 2 ** tries, BACK_OFF_MS_MAX)
+  return (most * (1 + Math.random())) / 2
 }

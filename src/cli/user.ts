@@ -2,7 +2,10 @@ import type { Command } from 'commander'
 import process from 'node:process'
 import { z } from 'zod'
 import type { CommandContext } from './context.ts'
-import { requestJson, resolveTarget, type TargetOptions } from './http-client.ts'
+import { requestJson } from './http-client.ts'
+import { printable } from './printable.ts'
+import { addTargetOptions, type TargetOptions } from './target-options.ts'
+import { resolveTarget } from './target.ts'
 
 const NAME_WIDTH = 24
 const WIDTH_DEFAULT = 120
@@ -25,15 +28,13 @@ interface UserOptions extends TargetOptions {
 }
 
 export function registerUser(program: Command, context: CommandContext): void {
-  program
+  const command = program
     .command('user')
     .description('show the newest events of a user')
     .argument('<id>', 'the user id; anonymous ones as anon:ID')
     .option('--limit <count>', 'how many', '100')
     .option('--cursor <cursor>', 'go on where an earlier answer ended')
-    .option('--project <id>', 'by id, or by name if kept here')
-    .option('--key <key>', 'a read key')
-    .option('--url <url>', 'of the service')
+  addTargetOptions(command, 'read')
     .option('--json', 'print the whole answer as JSON')
     .action(async (userId: string, options: UserOptions) => {
       const { limit, cursor } = options
@@ -49,7 +50,7 @@ function table({ events, cursor }: z.output<typeof Answer>): string {
   if (events.length === 0) return 'no events'
   const width = process.stdout.columns ?? WIDTH_DEFAULT
   const lines = events.map(({ time, event, properties }) =>
-    `${time}  ${event.padEnd(NAME_WIDTH)} ${JSON.stringify(properties)}`.slice(0, width),
+    `${time}  ${printable(event).padEnd(NAME_WIDTH)} ${JSON.stringify(properties)}`.slice(0, width),
   )
   return [...lines, ...(cursor === undefined ? [] : [`more: --cursor ${cursor}`])].join('\n')
 }

@@ -80,6 +80,8 @@ export function openIngest(dependencies: {
       if (sighted.length > 0) {
         const shed = (error: unknown) => {
           metrics.ingestEvents.inc({ outcome: 'shed' }, sighted.length)
+          for (const { event } of sighted)
+            userGuard.withdraw(project.projectId, event.userId, dayOf(event.eventTimeMs))
           throw error
         }
         const stored = (signal: AbortSignal) => store(project, sighted, signal)

@@ -13,13 +13,16 @@ export function openUserGuard(eventsMax: number) {
   const fingerprints = new Uint32Array(SLOT_COUNT)
   const counts = new Uint32Array(SLOT_COUNT)
 
+  function placeOf(projectId: string, userId: string, day: number) {
+    const [low, high] = hash64(projectId, userId, day)
+    return { slot: low & (SLOT_COUNT - 1), fingerprint: (high | 1) >>> 0 } // 0 is an empty slot.
+  }
+
   return {
     /** Counts one event; returns false when this user has had all its events of that day. */
     admit(projectId: string, userId: string, day: number): boolean {
-      const [low, high] = hash64(projectId, userId, day)
-      const slot = low & (SLOT_COUNT - 1)
-      const fingerprint = high | 1 // 0 is an empty slot.
-      if (fingerprints[slot] === fingerprint >>> 0) {
+      const { slot, fingerprint } = placeOf(projectId, userId, day)
+      if (fingerprints[slot] === fingerprint) {
         if (counts[slot]! >= eventsMax) return false
         counts[slot]!++
       } else if (counts[slot]! > 0) {
@@ -29,6 +32,12 @@ export function openUserGuard(eventsMax: number) {
         counts[slot] = 1
       }
       return true
+    },
+
+    /** Takes back an event that was admitted and then not stored: its sender will send it again. */
+    withdraw(projectId: string, userId: string, day: number): void {
+      const { slot, fingerprint } = placeOf(projectId, userId, day)
+      if (fingerprints[slot] === fingerprint && counts[slot]! > 0) counts[slot]!--
     },
   }
 }

@@ -1,3 +1,4 @@
+import { types } from 'cassandra-driver'
 import { createHash } from 'node:crypto'
 import type { Session, Statement } from './session.ts'
 
@@ -20,7 +21,7 @@ const REVOKE: Statement = {
 const LIST: Statement = {
   table: 'project_keys',
   operation: 'list',
-  cql: `SELECT key_id, kind, rights, key_hash, also_known_as, created_at FROM project_keys
+  cql: `SELECT key_id, kind, rights, key_hash, also_known_as, created_at, revoked_at FROM project_keys
     WHERE project = ?`,
 }
 const ENLIST: Statement = {
@@ -29,10 +30,11 @@ const ENLIST: Statement = {
   cql: `INSERT INTO project_keys (project, key_id, kind, rights, key_hash, also_known_as, created_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
 }
+// Not deleted: a project that changes its keys often would be listed through tombstones.
 const DELIST: Statement = {
   table: 'project_keys',
   operation: 'delist',
-  cql: 'DELETE FROM project_keys WHERE project = ? AND key_id = ?',
+  cql: 'UPDATE project_keys SET revoked_at = toTimestamp(now()) WHERE project = ? AND key_id = ?',
 }
 
 export type KeyKind = 'write' | 'read'
@@ -61,7 +63,8 @@ export type Keys = ReturnType<typeof openKeys>
 export function openKeys(session: Session) {
   async function enlisted(projectId: string): Promise<EnlistedKey[]> {
     const rows = await session.all(LIST, [projectId])
-    return rows.map((row) => ({
+    const valid = rows.filter((row) => row['revoked_at'] === null)
+    return valid.map((row) => ({
       projectId,
       keyId: row['key_id'] as string,
       kind: row['kind'] as KeyKind,
@@ -99,11 +102,19 @@ export function openKeys(session: Session) {
     async add(key: string, listed: ListedKey): Promise<boolean> {
       const { projectId, keyId, kind, rights, alsoKnownAs, createdAtMs } = listed
       await session.execute(ENLIST, [
-        ...[projectId, keyId, kind, rights, hashOf(key), alsoKnownAs, createdAtMs],
+        ...[
+          projectId,
+          keyId,
+          kind,
+          setCell(rights),
+          hashOf(key),
+          setCell(alsoKnownAs),
+          createdAtMs,
+        ],
       ])
       const claimed: Buffer[] = []
       for (const hash of [key, ...alsoKnownAs].map(hashOf)) {
-        if (await session.compareAndSet(CLAIM, [hash, projectId, keyId, kind, rights])) {
+        if (await session.compareAndSet(CLAIM, [hash, projectId, keyId, kind, setCell(rights)])) {
           claimed.push(hash)
           continue
         }
@@ -133,6 +144,11 @@ export function openKeys(session: Session) {
       await revokeAll(await enlisted(projectId))
     },
   }
+}
+
+// The driver writes an empty set as null, which is a tombstone.
+function setCell(values: readonly string[]): unknown {
+  return values.length === 0 ? types.unset : values
 }
 
 function hashOf(key: string): Buffer {

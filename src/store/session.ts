@@ -4,6 +4,8 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 
 export const READ_TIMEOUT_MS = 6_000
+/** A schema change waits for those before it, and for all nodes. */
+const SCHEMA_TIMEOUT_MS = 60_000
 const RECONNECT_MS = 500
 const CONNECTIONS_PER_HOST = 2
 /** As many rows as make a page of less than 8 MiB, above which the server warns, if each takes 64 KiB. */
@@ -132,7 +134,8 @@ export async function openSession(options: SessionOptions) {
     /** Changes the schema, and waits until all hosts that are up agree on it. */
     async changeSchema(table: string, cql: string): Promise<void> {
       const statement = { table, operation: 'changeSchema', cql, isIdempotent: false }
-      await run(statement, () => client.execute(cql, [], { prepare: false, isIdempotent: false }))
+      const options = { prepare: false, isIdempotent: false, readTimeout: SCHEMA_TIMEOUT_MS }
+      await run(statement, () => client.execute(cql, [], options))
     },
 
     /** Runs a compare-and-set; returns whether it was applied. A time-out leaves that unknown. */

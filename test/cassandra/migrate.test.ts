@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, inject, test } from 'vitest'
-import { afterAll } from 'vitest'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { appliedMigrations } from '../../src/store/migrate.ts'
 import type { Migration } from '../../src/store/migrations.ts'
@@ -52,7 +51,7 @@ async function expectNewest(keyspace: string): Promise<void> {
   })
 }
 
-/** A migration of a test's own: the version after the newest, or one that is told. */
+/** A migration of a test's own, far behind the real ones. */
 function aMigration(part: Partial<Migration>): Migration {
   const statements = part.statements ?? []
   const checksum = createHash('sha256').update(statements.join(';')).digest('hex')
@@ -68,15 +67,22 @@ describe('a keyspace is brought to the newest version', () => {
     await expectNewest(keyspace)
   })
 
-  test.each(allMigrations.slice(0, -1).map(({ version }) => version))(
-    'from version %i, also where the next one was cut off before its record',
+  test('version by version, each one cut off before its record', async () => {
+    const keyspace = newKeyspace()
+    for (const [index, { name }] of allMigrations.entries()) {
+      if (index > 0) await asMigrationRole(keyspace, ...allMigrations[index]!.statements)
+      expect(await migrateTo(keyspace, allMigrations.slice(0, index + 1))).toEqual([name])
+    }
+    await expectNewest(keyspace)
+  })
+
+  // Each version is a start of the test above; from three of them the whole way is gone at once.
+  test.each([1, Math.floor(names.length / 2), names.length - 1])(
+    'from version %i',
     async (version) => {
       const keyspace = newKeyspace()
-      const old = allMigrations.filter((migration) => migration.version <= version)
-      await migrateTo(keyspace, old)
-      const next = allMigrations[old.length]!
-      await asMigrationRole(keyspace, ...next.statements)
-      expect(await migrateTo(keyspace)).toEqual(names.slice(old.length))
+      await migrateTo(keyspace, allMigrations.slice(0, version))
+      expect(await migrateTo(keyspace)).toEqual(names.slice(version))
       await expectNewest(keyspace)
     },
   )
@@ -154,7 +160,7 @@ describe('the lock', () => {
     expect(await migrating).toEqual(names.slice(2))
   })
 
-  test('ends by itself where its holder died, and is free after a migration', async () => {
+  test('is free after a migration, and one that loses it on the way does not go on', async () => {
     const keyspace = newKeyspace()
     const read = 'SELECT lock_holder, ttl(lock_holder) AS ttl FROM schema_migrations LIMIT 1'
     const lock = () =>
@@ -166,7 +172,6 @@ describe('the lock', () => {
     expect((await lock())['lock_holder']).toBeNull()
     const noLock = aMigration({ statements: [`${setLock("'thief'")} IF lock_holder != null`] })
     const after = aMigration({ version: 9_001, name: '9001_after' })
-    // A migration that sees its own lock go does not go on with the next one.
     await expect(migrateTo(keyspace, [...allMigrations, noLock, after])).rejects.toMatchObject({
       code: 'CONFLICT',
     })
@@ -176,7 +181,7 @@ describe('the lock', () => {
     )
   })
 
-  test('that is taken has a life of at most a minute', async () => {
+  test('ends within a minute where its holder has died', async () => {
     const keyspace = newKeyspace()
     const copy = aMigration({ statements: ['UPDATE extra SET ttl = 1 WHERE a = 1'] })
     const table = 'CREATE TABLE IF NOT EXISTS extra (a int PRIMARY KEY, ttl int)'
@@ -185,7 +190,8 @@ describe('the lock', () => {
     const watched = watchedLockTtl(keyspace)
     await migrateTo(keyspace, [...allMigrations, first, copy])
     const ttls = await watched.stop()
-    expect(Math.max(0, ...ttls)).toBeLessThanOrEqual(60)
+    expect(ttls.length).toBeGreaterThan(0)
+    expect(Math.max(...ttls)).toBeLessThanOrEqual(60)
   })
 })
 
@@ -245,13 +251,10 @@ test('the service may read and write the keyspace, and change nothing of its sch
       'CREATE TABLE mine (a int PRIMARY KEY)',
       'ALTER TABLE events ADD colour text',
       'DROP TABLE events',
-      'TRUNCATE events',
       `DROP KEYSPACE ${keyspace}`,
       `CREATE KEYSPACE ${keyspace}2 WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
       `GRANT ALL ON KEYSPACE ${keyspace} TO "${inject('database').service!.username}"`,
-    ]) {
-      if (cql.startsWith('TRUNCATE')) continue
+    ])
       await expect(session.changeSchema('test', cql)).rejects.toThrow(/permission|not authorized/i)
-    }
   })
 })

@@ -242,7 +242,7 @@ describe('dates are days in a time zone', async () => {
   const project = await service.createProject({ timeZone: 'Pacific/Auckland' })
   const day = TODAY_MS - 10 * DAY_MS
   const noonUtc = day + DAY_MS / 2
-  // 11:59 UTC is before, or on, the day that begins in Auckland at 11:00 or 12:00 UTC.
+  // In Auckland a day begins at 11:00 or 12:00 UTC of the day before.
   await project.store([
     { event: 'e', userId: 'early', time: noonUtc - 3 * 60 * MINUTE_MS },
     { event: 'e', userId: 'late', time: noonUtc + 3 * 60 * MINUTE_MS },

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { sendRaw } from '../support/http-client.ts'
-import { asMigrationRole } from '../support/keyspace.ts'
+import { allMigrations, asMigrationRole } from '../support/keyspace.ts'
 import { ADMIN_KEY, openTestService } from '../support/service.ts'
 
 const service = await openTestService()
@@ -17,12 +17,13 @@ describe('how it is', () => {
     const answer = await service.send('/readyz')
     expect([answer.status, answer.json()]).toEqual([200, { status: 'ready' }])
     const { keyspace } = service.testKeyspace
-    const row = `WHERE scope = 'keyspace' AND version = 13`
+    const { name, version } = allMigrations.at(-1)!
+    const row = `WHERE scope = 'keyspace' AND version = ${version}`
     await asMigrationRole(keyspace, `DELETE FROM schema_migrations ${row}`)
     const unready = await service.send('/readyz')
     expect([unready.status, unready.json()]).toEqual([
       503,
-      { status: 'not ready', reasons: ['migration 0013_event_buckets is not applied'] },
+      { status: 'not ready', reasons: [`migration ${name} is not applied`] },
     ])
     expect(unready.headers['retry-after']).toBe('1')
   })

@@ -45,6 +45,17 @@ describe('the user guard', () => {
     expect(admitted.filter((one) => one)).toHaveLength(50)
   })
 
+  test('an event that was withdrawn is as if it had not come', () => {
+    const guard = openUserGuard(50)
+    for (let round = 0; round < 40; round++) {
+      for (let event = 0; event < 50; event++)
+        expect(guard.admit('shop', 'resender', 20_000)).toBe(true)
+      for (let event = 0; event < 50; event++) guard.withdraw('shop', 'resender', 20_000)
+    }
+    guard.withdraw('shop', 'resender', 20_000)
+    expect(guard.admit('shop', 'resender', 20_000)).toBe(true)
+  })
+
   test('counts each project, user and day by itself', () => {
     const guard = openUserGuard(1)
     const keys: readonly [string, string, number][] = [
