@@ -67,12 +67,13 @@ const Environment = z.object({
   INGEST_BATCHES_IN_FLIGHT_MAX: integer(1, 1_024).default(32),
   INGEST_COMMITS_IN_FLIGHT_MAX: integer(1, 256).default(4),
   INGEST_PENDING_EVENTS_MAX: integer(1_000, 1_000_000).default(20_000),
-  INGEST_PENDING_BYTES_MAX: integer(1_048_576, 1_073_741_824).default(33_554_432),
+  INGEST_PENDING_BYTES_MAX: integer(16_777_216, 1_073_741_824).default(33_554_432),
   INGEST_ACKNOWLEDGE_TIMEOUT_MS: integer(100, 60_000).default(10_000),
-  BODY_BYTES_IN_FLIGHT_MAX: integer(1_048_576, 1_073_741_824).default(67_108_864),
+  BODY_BYTES_IN_FLIGHT_MAX: integer(16_777_216, 1_073_741_824).default(67_108_864),
   USER_EVENTS_PER_DAY_MAX: integer(1, 10_000_000).default(50_000),
 
   // Questions.
+  QUERIES_IN_FLIGHT_MAX: integer(1, 1_024).default(8),
   QUERY_READS_IN_FLIGHT_MAX: integer(1, 1_024).default(32),
   QUERY_PARTITIONS_MAX: integer(1, 100_000_000).default(1_000_000),
   QUERY_TIMEOUT_MS: integer(100, 3_600_000).default(600_000),

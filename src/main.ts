@@ -44,8 +44,11 @@ export async function openService(
   const routes = allRoutes({ gate: { access, bodies }, ...path, questions, projects, health })
   const app = openApp({ ...routes, metrics, log })
   async function closeAll(giveUp: AbortSignal): Promise<void> {
-    await path.close(giveUp)
-    await session.close()
+    try {
+      await path.close(giveUp)
+    } finally {
+      await session.close()
+    }
   }
   const server = await listen(app, { host: config.HOST, port: config.PORT }).catch(
     async (error: unknown) => {

@@ -111,8 +111,7 @@ function checkTime(time: unknown, { receivedAtMs, retentionDays }: CheckContext)
     )
   if (timeMs > receivedAtMs + FUTURE_MS_MAX)
     return rejection('TIME_OUT_OF_RANGE', 'time: more than 24 hours ahead')
-  // The whole of the oldest day must be inside, since an event is kept until its day ends.
-  if (timeMs < receivedAtMs - (retentionDays - 1) * DAY_MS)
+  if (timeMs < receivedAtMs - retentionDays * DAY_MS)
     return rejection('TIME_OUT_OF_RANGE', `time: older than the ${retentionDays} days kept`)
   return timeMs
 }

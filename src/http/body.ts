@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib'
 import type { Context } from 'hono'
@@ -6,6 +7,7 @@ import type { AppEnv } from './app-env.ts'
 
 export const BODY_BYTES_MAX = 1_048_576
 export const UNPACKED_BYTES_MAX = 10 * 1_048_576
+const UNPACKINGS_MAX = 4
 
 const unpack = {
   gzip: promisify(gunzip),
@@ -18,6 +20,7 @@ export type Bodies = ReturnType<typeof openBodies>
 
 /** Reads request bodies, unpacked, within a limit for each and one for all that are held at a time. */
 export function openBodies(bytesInFlightMax: number) {
+  const unpackLimit = pLimit(UNPACKINGS_MAX)
   let bytesInFlight = 0
 
   function hold(bytes: number): void {
@@ -41,8 +44,14 @@ export function openBodies(bytesInFlightMax: number) {
         const encoding = encodingOf(c)
         const packed = await readBody(c, holdMore)
         if (encoding === null) return await work(packed)
-        const body = await unpacked(packed, encoding)
-        holdMore(body.length)
+        // Few at a time, and each counted before the next begins: so the limit holds, whatever they
+        // unpack to.
+        const body = await unpackLimit(async () => {
+          hold(0) // Throws where others have filled it meanwhile.
+          const unpackedBody = await unpacked(packed, encoding)
+          holdMore(unpackedBody.length)
+          return unpackedBody
+        })
         return await work(body)
       } finally {
         bytesInFlight -= heldBytes
@@ -63,6 +72,8 @@ function encodingOf(c: Context<AppEnv>): Encoding | null {
 
 function readBody(c: Context<AppEnv>, hold: (bytes: number) => void): Promise<Buffer> {
   const { incoming } = c.env
+  // Gone while its key was looked up: no event will tell of it any more.
+  if (incoming.destroyed) throw cutShort()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0

@@ -25,5 +25,6 @@ export function funnelRoutes(dependencies: {
 function goneSignal(outgoing: AppEnv['Bindings']['outgoing']): AbortSignal {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
+  if (outgoing.destroyed) gone.abort()
   return gone.signal
 }

@@ -1,4 +1,5 @@
-import { bucketOf } from '../event/bucket.ts'
+import pLimit from 'p-limit'
+import { BUCKET_COUNT, bucketOf } from '../event/bucket.ts'
 import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
 import { isOpaqueNumber } from '../event/exact-json.ts'
@@ -10,7 +11,9 @@ export const NAMES_PER_PROJECT_MAX = 2_000
 export const PROPERTIES_PER_NAME_MAX = 200
 const PROPERTY_LENGTH_MAX = 256
 const PROJECTS_KNOWN_MAX = 1_000
-const BUCKET_DAYS_KNOWN_MAX = 1_000_000
+/** Of all projects together: 20 MB. */
+const BUCKET_DAYS_KNOWN_MAX = 500_000
+const WRITES_IN_FLIGHT_MAX = 16
 /** A name's last sight is written again when it lies this much later. */
 const SPAN_STEP_MS = 3_600_000
 
@@ -28,8 +31,8 @@ interface KnownName {
 }
 
 interface KnownProject {
-  names: Map<string, KnownName>
-  bucketDays: Set<number>
+  readonly names: Map<string, KnownName>
+  readonly bucketDays: Set<number>
 }
 
 export type FirstSight = ReturnType<typeof openFirstSight>
@@ -46,16 +49,19 @@ export function openFirstSight(dependencies: {
 }) {
   const { eventBuckets, eventNames, propertyNames } = dependencies
   const projects = new Map<string, Promise<KnownProject>>()
+  const limit = pLimit(WRITES_IN_FLIGHT_MAX)
+  let bucketDayCount = 0
 
-  function knownProject(projectId: string, retentionDays: number): Promise<KnownProject> {
-    // A longer retention needs rows that live longer, so it starts anew.
-    const key = `${projectId} ${retentionDays}`
-    const known = projects.get(key)
+  function knownProject(projectId: string): Promise<KnownProject> {
+    if (projects.size >= PROJECTS_KNOWN_MAX || bucketDayCount >= BUCKET_DAYS_KNOWN_MAX) {
+      projects.clear()
+      bucketDayCount = 0
+    }
+    const known = projects.get(projectId)
     if (known !== undefined) return known
-    if (projects.size >= PROJECTS_KNOWN_MAX) projects.delete(projects.keys().next().value!)
     const loading = load(projectId)
-    projects.set(key, loading)
-    loading.catch(() => projects.delete(key))
+    projects.set(projectId, loading)
+    loading.catch(() => projects.delete(projectId))
     return loading
   }
 
@@ -67,74 +73,101 @@ export function openFirstSight(dependencies: {
   }
 
   async function noteBuckets(
-    known: KnownProject,
-    project: { projectId: string; retentionDays: number },
+    { bucketDays }: KnownProject,
+    projectId: string,
     sighted: readonly SightedEvent[],
-  ) {
+  ): Promise<void> {
     const fresh = new Map<number, BucketDay>()
     for (const { event } of sighted) {
       const bucket = bucketOf(event.userId)
       const day = dayOf(event.eventTimeMs)
-      const key = day * 1000 + bucket
-      if (!known.bucketDays.has(key)) fresh.set(key, { bucket, day })
+      const key = day * BUCKET_COUNT + bucket
+      if (!bucketDays.has(key)) fresh.set(key, { bucket, day })
     }
     if (fresh.size === 0) return
-    const { projectId, retentionDays } = project
-    const nowMs = sighted[0]!.event.receivedAtMs
-    await eventBuckets.add(projectId, [...fresh.values()], { retentionDays, nowMs })
-    if (known.bucketDays.size > BUCKET_DAYS_KNOWN_MAX) known.bucketDays.clear()
-    for (const key of fresh.keys()) known.bucketDays.add(key)
+    await eventBuckets.add(projectId, [...fresh.values()])
+    for (const key of fresh.keys()) bucketDays.add(key)
+    bucketDayCount += fresh.size
   }
 
-  async function noteName(known: KnownProject, projectId: string, { event }: SightedEvent) {
-    const { eventName, eventTimeMs } = event
-    const name = known.names.get(eventName)
-    if (name === undefined) {
-      if (known.names.size >= NAMES_PER_PROJECT_MAX) return
-      const firstSeenMs = eventTimeMs
-      await eventNames.widen(projectId, { eventName, firstSeenMs, lastSeenMs: eventTimeMs })
-      if (!known.names.has(eventName))
-        known.names.set(eventName, { firstSeenMs, lastSeenMs: eventTimeMs, properties: null })
-      return
+  async function noteNames(
+    { names }: KnownProject,
+    projectId: string,
+    sighted: readonly SightedEvent[],
+  ): Promise<void> {
+    const spans = new Map<string, { firstSeenMs: number; lastSeenMs: number }>()
+    for (const { event } of sighted) {
+      const { eventName, eventTimeMs } = event
+      const name = names.get(eventName)
+      if (name === undefined && names.size + spans.size >= NAMES_PER_PROJECT_MAX) continue
+      const span = spans.get(eventName) ?? name
+      const firstSeenMs = Math.min(span?.firstSeenMs ?? eventTimeMs, eventTimeMs)
+      const lastSeenMs = Math.max(span?.lastSeenMs ?? eventTimeMs, eventTimeMs)
+      if (name === undefined || !isWithin(name, eventTimeMs))
+        spans.set(eventName, { firstSeenMs, lastSeenMs })
     }
-    if (isWithin(name, eventTimeMs)) return
-    const firstSeenMs = Math.min(name.firstSeenMs, eventTimeMs)
-    const lastSeenMs = Math.max(name.lastSeenMs, eventTimeMs)
-    await eventNames.widen(projectId, { eventName, firstSeenMs, lastSeenMs })
-    Object.assign(name, { firstSeenMs, lastSeenMs })
+    const widen = async ([eventName, span]: [
+      string,
+      { firstSeenMs: number; lastSeenMs: number },
+    ]) => {
+      await eventNames.widen(projectId, { eventName, ...span })
+      const properties = names.get(eventName)?.properties ?? null
+      names.set(eventName, { properties, ...span })
+    }
+    await Promise.all([...spans].map((span) => limit(() => widen(span))))
   }
 
-  async function noteProperties(known: KnownProject, projectId: string, sighted: SightedEvent) {
-    const { eventName } = sighted.event
-    const name = known.names.get(eventName)
-    if (name === undefined) return
-    name.properties ??= await loadProperties(projectId, eventName)
-    for (const { property, type } of propertiesOf(sighted.properties)) {
-      const key = `${type} ${property}`
-      if (name.properties.has(key) || name.properties.size >= PROPERTIES_PER_NAME_MAX) continue
-      await propertyNames.add(projectId, eventName, { property, type })
-      name.properties.add(key)
+  async function noteProperties(
+    { names }: KnownProject,
+    projectId: string,
+    sighted: readonly SightedEvent[],
+  ): Promise<void> {
+    const eventNamesSighted = new Set(sighted.map(({ event }) => event.eventName))
+    await Promise.all(
+      [...eventNamesSighted].map(async (eventName) => {
+        const name = names.get(eventName)
+        if (name !== undefined) name.properties ??= await loadProperties(projectId, eventName)
+      }),
+    )
+    const writes: Promise<void>[] = []
+    for (const { event, properties } of sighted) {
+      const known = names.get(event.eventName)?.properties ?? null
+      if (known === null) continue
+      for (const { property, type } of propertiesOf(properties)) {
+        const key = `${type} ${property}`
+        if (known.has(key) || known.size >= PROPERTIES_PER_NAME_MAX) continue
+        // Known before it is written, so that the rest of the batch does not write it again.
+        known.add(key)
+        const write = limit(() => propertyNames.add(projectId, event.eventName, { property, type }))
+        writes.push(
+          write.catch((error: unknown) => {
+            known.delete(key)
+            throw error
+          }),
+        )
+      }
     }
+    await Promise.all(writes)
   }
 
   async function loadProperties(projectId: string, eventName: string): Promise<Set<string>> {
-    const listed = await propertyNames.list(projectId, eventName)
+    const listed = await limit(() => propertyNames.list(projectId, eventName))
     return new Set(listed.map(({ property, type }) => `${type} ${property}`))
   }
 
   return {
-    async note(
-      project: { readonly projectId: string; readonly retentionDays: number },
-      sighted: readonly SightedEvent[],
-    ): Promise<void> {
-      const { projectId, retentionDays } = project
-      const known = await knownProject(projectId, retentionDays)
-      await noteBuckets(known, project, sighted)
-      for (const one of sighted) {
-        if (isKnown(known, one)) continue
-        await noteName(known, projectId, one)
-        await noteProperties(known, projectId, one)
-      }
+    async note(projectId: string, sighted: readonly SightedEvent[]): Promise<void> {
+      const known = await knownProject(projectId)
+      await noteBuckets(known, projectId, sighted)
+      const unknown = sighted.filter((one) => !isKnown(known, one))
+      if (unknown.length === 0) return
+      await noteNames(known, projectId, unknown)
+      await noteProperties(known, projectId, unknown)
+    },
+
+    /** Returns the event names that are catalogued: the first 2,000 of a project. */
+    async catalogued(projectId: string): Promise<{ readonly has: (eventName: string) => boolean }> {
+      return (await knownProject(projectId)).names
     },
   }
 }

@@ -39,7 +39,8 @@ interface Entry {
 }
 
 interface Queue {
-  readonly project: CommitProject
+  /** As last seen: its retention may change while the queue is never empty. */
+  project: CommitProject
   entries: Entry[]
   bytes: number
   readonly dueMs: number
@@ -77,15 +78,20 @@ export function openGroupCommit(dependencies: {
     for (let areRowsWhole = false; ;) {
       const endBlock = metrics.ingestCommit.startTimer({ part: 'block' })
       const number = await untilStored(() => writer.take(projectId), retry)
-      const { sequence } = number
-      const arrival = { projectId, writer: number.writer, sequence, block }
-      await untilStored(() => arrivals.append(arrival), retry)
-      endBlock()
-      if (!areRowsWhole) {
-        const endRows = metrics.ingestCommit.startTimer({ part: 'rows' })
-        await rows.write(project, events, givenUp.signal)
-        endRows()
-        areRowsWhole = true
+      try {
+        const { writer: writerId, sequence } = number
+        const arrival = { projectId, writer: writerId, sequence, block }
+        await untilStored(() => arrivals.append(arrival), retry)
+        endBlock()
+        if (!areRowsWhole) {
+          const endRows = metrics.ingestCommit.startTimer({ part: 'rows' })
+          await rows.write(project, events, givenUp.signal)
+          endRows()
+          areRowsWhole = true
+        }
+      } catch (error) {
+        number.abandon()
+        throw error
       }
       number.setRowsWhole()
       if (number.isLive()) return
@@ -145,7 +151,7 @@ export function openGroupCommit(dependencies: {
   function queueOf(project: CommitProject): Queue {
     const { projectId } = project
     const known = queues.get(projectId)
-    if (known !== undefined) return known
+    if (known !== undefined) return Object.assign(known, { project })
     const queue = { project, entries: [], bytes: 0, dueMs: monotonicMs() + limits.lingerMs }
     queues.set(projectId, queue)
     return queue

@@ -63,8 +63,8 @@ export function openIngestPath(dependencies: {
     /** Stores all that was taken in, or as much as can be before `giveUp`. */
     async close(giveUp: AbortSignal): Promise<void> {
       await groupCommit.close(giveUp)
-      await minuteCounts.close()
-      await writer.close()
+      await minuteCounts.close(giveUp)
+      await writer.close(giveUp)
     },
   }
 }

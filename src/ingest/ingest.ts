@@ -63,9 +63,13 @@ export function openIngest(dependencies: {
   ) {
     const events = sighted.map(({ event }) => event)
     const retry = { signal, onRetry: () => metrics.ingestRetries.inc() }
-    const noteSights = () => untilStored(() => firstSight.note(project, sighted), retry)
+    const noteSights = () => untilStored(() => firstSight.note(project.projectId, sighted), retry)
     await groupCommit.add(project, events, noteSights)
-    minuteCounts.count(project.projectId, events)
+    const names = await firstSight.catalogued(project.projectId)
+    minuteCounts.count(
+      project.projectId,
+      events.filter(({ eventName }) => names.has(eventName)),
+    )
   }
 
   return {

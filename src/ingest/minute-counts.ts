@@ -11,6 +11,8 @@ const FLUSH_MS = 1_000
 const UPDATES_IN_FLIGHT_MAX = 8
 /** Older events are not counted live: their hours and days come from elsewhere, exact. */
 const LIVE_DAYS = 2
+/** Names and minutes summed at a time; more of them in a second are not counted. */
+const SUMS_MAX = 20_000
 
 export type MinuteCounts = ReturnType<typeof openMinuteCounts>
 
@@ -24,9 +26,14 @@ export function openMinuteCounts(dependencies: {
   const { eventCounts, clock, metrics, log } = dependencies
   const limit = pLimit(UPDATES_IN_FLIGHT_MAX)
   let sums = new Map<string, MinuteCount & { count: number }>()
+  let isGivenUp = false
 
   // Not tried again: an update that timed out may have been counted.
   async function addSum(sum: MinuteCount): Promise<void> {
+    if (isGivenUp) {
+      metrics.countsDropped.inc()
+      return
+    }
     try {
       await eventCounts.add(sum)
     } catch (error) {
@@ -59,13 +66,20 @@ export function openMinuteCounts(dependencies: {
           sum.count++
           continue
         }
+        if (sums.size >= SUMS_MAX) {
+          metrics.countsDropped.inc()
+          continue
+        }
         const day = dayOf(eventTimeMs)
         sums.set(key, { projectId, eventName, day, minute: minutes % 1440, count: 1 })
       }
     },
 
-    async close(): Promise<void> {
+    /** Adds what is summed; what is left at `giveUp` is dropped. */
+    async close(giveUp: AbortSignal): Promise<void> {
       clearInterval(timer)
+      isGivenUp = giveUp.aborted
+      giveUp.addEventListener('abort', () => (isGivenUp = true))
       await flushing
       await flush()
     },

@@ -21,6 +21,8 @@ export interface CommitNumber {
   readonly isLive: () => boolean
   /** Tells that all rows of the commit are written. */
   readonly setRowsWhole: () => void
+  /** Tells that the commit failed for good: its writer falls silent, so that sealers void the number. */
+  readonly abandon: () => void
 }
 
 interface ProjectState {
@@ -35,6 +37,7 @@ interface Life {
   readonly writer: string
   beat: number
   goodBeatBeganMs: number
+  isAbandoned: boolean
   readonly projects: Map<string, ProjectState>
 }
 
@@ -66,7 +69,18 @@ export function openWriter(dependencies: {
       projects: headsOf(projects, beganMs),
     }
     await writerHeads.write(writer, head)
-    current.goodBeatBeganMs = Math.max(current.goodBeatBeganMs, beganMs)
+    if (!current.isAbandoned) current.goodBeatBeganMs = Math.max(current.goodBeatBeganMs, beganMs)
+  }
+
+  // A late beat of a life that was given up may still succeed, which is harmless: nothing is
+  // acknowledged under it any more.
+  async function beatOrLog(current: Life): Promise<void> {
+    try {
+      await beat(current)
+    } catch (error) {
+      if (isPassing(error)) log.debug({ err: error }, 'a heartbeat failed')
+      else log.error({ err: error }, 'a heartbeat failed')
+    }
   }
 
   async function start(): Promise<Life> {
@@ -74,6 +88,7 @@ export function openWriter(dependencies: {
       writer: randomUUID(),
       beat: 0,
       goodBeatBeganMs: -Infinity,
+      isAbandoned: false,
       projects: new Map(),
     }
     await beat(next)
@@ -96,11 +111,7 @@ export function openWriter(dependencies: {
   const timer = setInterval(() => {
     if (life === null || isBeating) return
     isBeating = true
-    beating = beat(life)
-      .catch((error: unknown) => {
-        if (!isPassing(error)) log.error({ err: error }, 'a heartbeat failed')
-      })
-      .finally(() => (isBeating = false))
+    beating = beatOrLog(life).finally(() => (isBeating = false))
   }, BEAT_MS)
   timer.unref()
 
@@ -122,14 +133,19 @@ export function openWriter(dependencies: {
         sequence,
         isLive: () => isLive(current),
         setRowsWhole: () => void project.unfinished.delete(sequence),
+        abandon: () => {
+          current.isAbandoned = true
+          current.goodBeatBeganMs = -Infinity
+          if (life === current) life = null
+        },
       }
     },
 
-    /** Stops beating, after one last beat that tells how far the writer came. */
-    async close(): Promise<void> {
+    /** Stops beating, after one last beat that tells how far the writer came, if it can be told. */
+    async close(giveUp: AbortSignal): Promise<void> {
       clearInterval(timer)
       await beating
-      if (life !== null && isLive(life)) await beat(life)
+      if (life !== null && isLive(life) && !giveUp.aborted) await beatOrLog(life)
     },
   }
 }

@@ -13,6 +13,7 @@ import { AppError, type QueryFault } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
+import type { Admission } from './admission.ts'
 import { heldRange, type RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
 
@@ -22,11 +23,12 @@ export type FunnelAnswer = Awaited<ReturnType<FunnelQuestions['ask']>>
 /** The way of a funnel: resolve, plan, read and fold bucket by bucket, present. */
 export function openFunnelQuestions(dependencies: {
   readonly rawEvents: RawEvents
+  readonly admit: Admission
   readonly queryTimeoutMs: number
   readonly clock: Clock
   readonly metrics: Metrics
 }) {
-  const { rawEvents, queryTimeoutMs, clock, metrics } = dependencies
+  const { rawEvents, admit, queryTimeoutMs, clock, metrics } = dependencies
 
   async function answer(project: Project, query: FunnelQuery, gone: AbortSignal) {
     const signal = AbortSignal.any([gone, AbortSignal.timeout(queryTimeoutMs)])
@@ -78,17 +80,9 @@ export function openFunnelQuestions(dependencies: {
   }
 
   return {
-    /** Answers a funnel. Throws INVALID_QUERY, QUERY_TOO_LARGE, or CANCELLED once `gone` is aborted. */
+    /** Answers a funnel. Throws INVALID_QUERY, QUERY_TOO_LARGE, OVERLOADED, or CANCELLED once `gone` is aborted. */
     async ask(project: Project, query: FunnelQuery, gone: AbortSignal) {
-      const endTimer = metrics.query.startTimer({ kind: 'funnel' })
-      try {
-        const answered = await answer(project, query, gone)
-        endTimer({ outcome: 'ok' })
-        return answered
-      } catch (error) {
-        endTimer({ outcome: error instanceof AppError ? error.code : 'INTERNAL' })
-        throw error
-      }
+      return await admit(() => answer(project, query, gone))
     },
   }
 }

@@ -2,13 +2,17 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Stores } from '../store/stores.ts'
+import { openAdmission } from './admission.ts'
 import { openFunnelQuestions } from './funnel.ts'
 import { openRawEvents } from './raw-events.ts'
 import { openUserEvents } from './user-events.ts'
 
 export type QueryLimits = Pick<
   Config,
-  'QUERY_READS_IN_FLIGHT_MAX' | 'QUERY_PARTITIONS_MAX' | 'QUERY_TIMEOUT_MS'
+  | 'QUERIES_IN_FLIGHT_MAX'
+  | 'QUERY_READS_IN_FLIGHT_MAX'
+  | 'QUERY_PARTITIONS_MAX'
+  | 'QUERY_TIMEOUT_MS'
 >
 
 export type Questions = ReturnType<typeof openQuestions>
@@ -28,7 +32,21 @@ export function openQuestions(dependencies: {
   })
   const queryTimeoutMs = limits.QUERY_TIMEOUT_MS
   return {
-    funnels: openFunnelQuestions({ rawEvents, queryTimeoutMs, clock, metrics }),
-    userEvents: openUserEvents({ ...stores, clock, metrics }),
+    funnels: openFunnelQuestions({
+      rawEvents,
+      admit: openAdmission({ kind: 'funnel', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics }),
+      queryTimeoutMs,
+      clock,
+      metrics,
+    }),
+    userEvents: openUserEvents({
+      ...stores,
+      admit: openAdmission({
+        kind: 'user',
+        inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
+        metrics,
+      }),
+      clock,
+    }),
   }
 }

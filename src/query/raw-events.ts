@@ -88,25 +88,24 @@ export function openRawEvents(dependencies: {
 
   return {
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
-    async plan({ projectId, range }: Pick<RawRead, 'projectId' | 'range'>): Promise<RawPlan> {
+    async plan({ projectId, range, signal }: RawRead): Promise<RawPlan> {
       const daysOfBucket = new Map<number, number[]>()
       if (range.startMs >= range.endMs) return { partitionCount: 0, daysOfBucket }
       const firstDay = dayOf(range.startMs)
       const lastDay = dayOf(range.endMs - 1)
-      const found = await eventBuckets.list(projectId, firstDay, lastDay)
-      if (found.length > partitionsMax)
-        throw new AppError(
-          'QUERY_TOO_LARGE',
-          `this would read ${found.length} partitions, and at most ${partitionsMax} are allowed: ` +
-            `ask about fewer days`,
-        )
-      for (const { bucket, day } of found) {
-        const days = daysOfBucket.get(bucket)
-        if (days === undefined) daysOfBucket.set(bucket, [day])
-        else days.push(day)
+      let partitionCount = 0
+      for await (const found of eventBuckets.list(projectId, firstDay, lastDay)) {
+        throwIfCancelled(signal)
+        partitionCount += found.length
+        if (partitionCount > partitionsMax)
+          throw tooLarge({ partitionCount, partitionsMax, lastDay: found.at(-1)!.day }, range)
+        for (const { bucket, day } of found) {
+          const days = daysOfBucket.get(bucket)
+          if (days === undefined) daysOfBucket.set(bucket, [day])
+          else days.push(day)
+        }
       }
-      for (const days of daysOfBucket.values()) days.sort((a, b) => a - b)
-      return { partitionCount: found.length, daysOfBucket }
+      return { partitionCount, daysOfBucket }
     },
 
     /** Calls `fold` once a bucket, with its events of the range in time order. Returns what was read. */
@@ -130,6 +129,25 @@ export function openRawEvents(dependencies: {
       return amounts
     },
   }
+}
+
+/** Reading stops at the limit; what the rest would be is estimated from the days read so far. */
+function tooLarge(
+  found: {
+    readonly partitionCount: number
+    readonly partitionsMax: number
+    readonly lastDay: number
+  },
+  { startMs, endMs }: Range,
+): AppError {
+  const { partitionCount, partitionsMax, lastDay } = found
+  const share = Math.min(1, ((lastDay + 1) * DAY_MS - startMs) / (endMs - startMs))
+  const estimate = Math.round(partitionCount / share)
+  return new AppError(
+    'QUERY_TOO_LARGE',
+    `this would read about ${estimate} partitions, and at most ${partitionsMax} are allowed: ` +
+      'ask about fewer days',
+  )
 }
 
 /** Cuts a question's range to what a project can still hold: its retention, and a day ahead of now. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
-import type { Metrics } from '../metrics.ts'
 import type { StoredEvent } from '../store/event-row.ts'
 import type { Project } from '../store/projects.ts'
 import type { TimelinePosition, UserTimeline } from '../store/user-timeline.ts'
+import type { Admission } from './admission.ts'
 
 export const USER_EVENTS_MAX = 1_000
 const MONTHS_AT_ONCE = 4
@@ -16,10 +16,10 @@ export type UserEvents = ReturnType<typeof openUserEvents>
 /** A user's newest events, from the timeline: months newest first, a few at a time. */
 export function openUserEvents(dependencies: {
   readonly userTimeline: UserTimeline
+  readonly admit: Admission
   readonly clock: Clock
-  readonly metrics: Metrics
 }) {
-  const { userTimeline, clock, metrics } = dependencies
+  const { userTimeline, admit, clock } = dependencies
 
   /** Reads up to `count` rows of one month, each event of a day once; `seen` tells of newer copies. */
   async function readMonth(read: MonthRead, count: number, seen: Set<string>) {
@@ -62,7 +62,8 @@ export function openUserEvents(dependencies: {
           .map((one) => {
             const end = { eventTimeMs: monthStartMs(one + 1), eventId: EVENT_ID_LAST }
             const start = one === monthOf(before.eventTimeMs) ? before : end
-            return readMonth({ projectId, userId, month: one, startMs, before: start }, count, seen)
+            const read = { projectId, userId, month: one, startMs, before: start }
+            return readMonth(read, count - found.length, seen)
           }),
       )
       found.push(...parts.flat())
@@ -74,10 +75,8 @@ export function openUserEvents(dependencies: {
   return {
     /** Returns up to `limit` events, newest first, and a cursor while there are older ones. */
     async ask(project: Project, userId: string, page: UserEventsPage) {
-      const endTimer = metrics.query.startTimer({ kind: 'user' })
-      const found = await newest(project, userId, page)
+      const found = await admit(() => newest(project, userId, page))
       const events = found.slice(0, page.limit)
-      endTimer({ outcome: 'ok' })
       const hasMore = found.length > page.limit
       return { events, cursor: hasMore ? cursorOf(events.at(-1)!) : undefined }
     },

@@ -1,12 +1,11 @@
 import type { types } from 'cassandra-driver'
-import { DAY_MS, monthOfDay } from '../event/day.ts'
-import { ttlSeconds } from './event-row.ts'
+import { monthOfDay } from '../event/day.ts'
 import { intKey, routingKeyOf, type BatchItem, type Session, type Statement } from './session.ts'
 
 const INSERT: Statement = {
   table: 'event_buckets',
   operation: 'add',
-  cql: 'INSERT INTO event_buckets (project, month, day, bucket) VALUES (?, ?, ?, ?) USING TTL ?',
+  cql: 'INSERT INTO event_buckets (project, month, day, bucket) VALUES (?, ?, ?, ?)',
 }
 const LIST: Statement = {
   table: 'event_buckets',
@@ -15,6 +14,7 @@ const LIST: Statement = {
     WHERE project = ? AND month = ? AND day >= ? AND day <= ?`,
 }
 const BATCH_ROWS_MAX = 200
+const MONTHS_AT_ONCE = 8
 
 export interface BucketDay {
   readonly bucket: number
@@ -27,18 +27,12 @@ export type EventBuckets = ReturnType<typeof openEventBuckets>
 export function openEventBuckets(session: Session) {
   return {
     /** Writes that these hold events, in one batch a month: its rows share a partition. */
-    async add(
-      projectId: string,
-      bucketDays: readonly BucketDay[],
-      { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
-    ): Promise<void> {
+    async add(projectId: string, bucketDays: readonly BucketDay[]): Promise<void> {
       const items = new Map<number, BatchItem[]>()
       for (const { bucket, day } of bucketDays) {
         const month = monthOfDay(day)
-        const ttl = ttlSeconds(day * DAY_MS, retentionDays, nowMs)
-        const values = [projectId, month, day, bucket, ttl]
         const ofMonth = items.get(month) ?? []
-        ofMonth.push({ cql: INSERT.cql, values })
+        ofMonth.push({ cql: INSERT.cql, values: [projectId, month, day, bucket] })
         items.set(month, ofMonth)
       }
       for (const [month, ofMonth] of items)
@@ -50,13 +44,23 @@ export function openEventBuckets(session: Session) {
           )
     },
 
-    /** Returns what holds events from `firstDay` to `lastDay`, both included, by day and bucket. */
-    async list(projectId: string, firstDay: number, lastDay: number): Promise<BucketDay[]> {
-      const months: Promise<types.Row[]>[] = []
-      for (let month = monthOfDay(firstDay); month <= monthOfDay(lastDay); month++)
-        months.push(session.all(LIST, [projectId, month, firstDay, lastDay]))
-      const rows = (await Promise.all(months)).flat()
-      return rows.map((row) => ({ day: row['day'] as number, bucket: row['bucket'] as number }))
+    /**
+     * Yields what holds events from `firstDay` to `lastDay`, both included, month by month, in the order
+     * (day, bucket); an array for some months at a time.
+     */
+    async *list(projectId: string, firstDay: number, lastDay: number): AsyncGenerator<BucketDay[]> {
+      const lastMonth = monthOfDay(lastDay)
+      for (let month = monthOfDay(firstDay); month <= lastMonth; month += MONTHS_AT_ONCE) {
+        const count = Math.min(MONTHS_AT_ONCE, lastMonth - month + 1)
+        const reads = Array.from({ length: count }, (_, index) =>
+          session.all(LIST, [projectId, month + index, firstDay, lastDay]),
+        )
+        yield (await Promise.all(reads)).flat().map(bucketDayOf)
+      }
     },
   }
+}
+
+function bucketDayOf(row: types.Row): BucketDay {
+  return { day: row['day'] as number, bucket: row['bucket'] as number }
 }

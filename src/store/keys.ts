@@ -13,10 +13,11 @@ const CLAIM: Statement = {
   cql: `INSERT INTO keys (key_hash, project, key_id, kind, rights) VALUES (?, ?, ?, ?, ?)
     IF NOT EXISTS`,
 }
+// Only its own: an id that was wanted for a key, and not claimed, may stand for another's.
 const REVOKE: Statement = {
   table: 'keys',
   operation: 'revoke',
-  cql: 'DELETE FROM keys WHERE key_hash = ? IF EXISTS',
+  cql: 'DELETE FROM keys WHERE key_hash = ? IF key_id = ?',
 }
 const LIST: Statement = {
   table: 'project_keys',
@@ -78,7 +79,7 @@ export function openKeys(session: Session) {
   async function revokeAll(keys: readonly EnlistedKey[]): Promise<void> {
     for (const { projectId, keyId, keyHash, alsoKnownAs } of keys) {
       for (const hash of [keyHash, ...alsoKnownAs.map(hashOf)])
-        await session.compareAndSet(REVOKE, [hash])
+        await session.compareAndSet(REVOKE, [hash, keyId])
       await session.execute(DELIST, [projectId, keyId])
     }
   }
@@ -118,7 +119,7 @@ export function openKeys(session: Session) {
           claimed.push(hash)
           continue
         }
-        for (const mine of claimed) await session.compareAndSet(REVOKE, [mine])
+        for (const mine of claimed) await session.compareAndSet(REVOKE, [mine, keyId])
         await session.execute(DELIST, [projectId, keyId])
         return false
       }

@@ -7,15 +7,22 @@ import type { Migration } from './migrations.ts'
 import { liveTable } from './schema.ts'
 import { openSession, type Session, type SessionOptions, type Statement } from './session.ts'
 
-const LOCK_TTL_S = 60
+/** Longer than any one statement may take: the lock is renewed between them. */
+const LOCK_TTL_S = 300
 const LOCK_RETRY_MS = 250
-const LOCK_WAIT_MS = 120_000
+const LOCK_WAIT_MS = 400_000
 
 const APPLIED: Statement = {
   table: 'schema_migrations',
   operation: 'applied',
   cql: `SELECT version, name, checksum, table_schema FROM schema_migrations
     WHERE scope = 'keyspace'`,
+}
+const HISTORY: Statement = {
+  table: 'system_schema.tables',
+  operation: 'find',
+  cql: `SELECT table_name FROM system_schema.tables
+    WHERE keyspace_name = ? AND table_name = 'schema_migrations'`,
 }
 const RECORD: Statement = {
   table: 'schema_migrations',
@@ -111,6 +118,8 @@ async function applyPending(session: Session, options: MigrateOptions, renew: ()
 
 /** Returns the migrations that a keyspace has seen, in order; none when it has never been migrated. */
 export async function appliedMigrations(session: Session): Promise<AppliedMigration[]> {
+  const [table] = await session.execute(HISTORY, [session.keyspace])
+  if (table === undefined) return []
   const rows = await session.all(APPLIED, [])
   return rows
     .filter((row) => row['version'] !== null)

@@ -280,6 +280,7 @@ function queryOptions({ isIdempotent = true, consistency }: Statement) {
 }
 
 const OVERLOAD_CODES: ReadonlySet<number> = new Set([
+  types.responseErrorCodes.serverError,
   types.responseErrorCodes.overloaded,
   types.responseErrorCodes.isBootstrapping,
   types.responseErrorCodes.writeTimeout,
@@ -290,6 +291,9 @@ const OVERLOAD_CODES: ReadonlySet<number> = new Set([
 
 function translated(error: unknown, table: string, operation: string): Error {
   const where = `${table} ${operation}`
+  const refusal = loginRefusal(error)
+  if (refusal !== null)
+    return new AppError('INVALID_CONFIG', `${where}: ${refusal}`, { cause: error })
   if (error instanceof errors.NoHostAvailableError || isUnavailable(error))
     return new AppError('STORE_UNAVAILABLE', `${where}: Cassandra cannot be reached`, {
       cause: error,
@@ -322,4 +326,16 @@ function isUnavailable(error: unknown): boolean {
     error instanceof errors.ResponseError &&
     error.code === types.responseErrorCodes.unavailableException
   )
+}
+
+/** Returns what Cassandra says of our login or keyspace, where that is all that is wrong. */
+function loginRefusal(error: unknown): string | null {
+  const causes =
+    error instanceof errors.NoHostAvailableError ? Object.values(error.innerErrors) : [error]
+  const refusals = causes.map((cause) => {
+    if (cause instanceof errors.AuthenticationError) return cause.message
+    const isKeyspace = cause instanceof Error && /^Keyspace .* does not exist/.test(cause.message)
+    return isKeyspace ? `${cause.message}: run \`npx thousandfold migrate\`` : null
+  })
+  return refusals.length > 0 && refusals.every((refusal) => refusal !== null) ? refusals[0]! : null
 }

@@ -50,7 +50,7 @@ async function guardrails(facts: Facts): Promise<Finding> {
     isOk: false,
     message: 'ALLOW FILTERING was not refused',
     remedy:
-      'log the service in as a role that is no superuser, with the guardrails of docs/operations.md',
+      'log the service in as a role that is no superuser, with the guardrails of cql/ and src/embedded/cassandra-settings.ts',
   }
 }
 
@@ -94,8 +94,9 @@ async function bucketSkew({ projects, eventBuckets }: Stores, clock: Clock): Pro
   const today = dayOf(clock.nowMs())
   const found: Finding[] = []
   for (const { projectId } of await projects.list()) {
-    const filled = await eventBuckets.list(projectId, today - SKEW_DAYS, today + 1)
-    const buckets = new Set(filled.map(({ bucket }) => bucket))
+    const buckets = new Set<number>()
+    for await (const filled of eventBuckets.list(projectId, today - SKEW_DAYS, today + 1))
+      for (const { bucket } of filled) buckets.add(bucket)
     const step = commonStep([...buckets])
     if (buckets.size < SKEW_BUCKETS_MIN || step === 1) continue
     found.push({

@@ -181,7 +181,7 @@ describe('the lock', () => {
     )
   })
 
-  test('ends within a minute where its holder has died', async () => {
+  test('ends within minutes where its holder has died', async () => {
     const keyspace = newKeyspace()
     const copy = aMigration({ statements: ['UPDATE extra SET ttl = 1 WHERE a = 1'] })
     const table = 'CREATE TABLE IF NOT EXISTS extra (a int PRIMARY KEY, ttl int)'
@@ -191,7 +191,7 @@ describe('the lock', () => {
     await migrateTo(keyspace, [...allMigrations, first, copy])
     const ttls = await watched.stop()
     expect(ttls.length).toBeGreaterThan(0)
-    expect(Math.max(...ttls)).toBeLessThanOrEqual(60)
+    expect(Math.max(...ttls)).toBeLessThanOrEqual(300)
   })
 })
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { dayOf, monthOfDay } from '../../src/event/day.ts'
+import { dayOf } from '../../src/event/day.ts'
+import { RETENTION_DAYS_MAX } from '../../src/wire/project.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
+import { collect } from '../support/rows.ts'
 
-const { session, stores } = await openTestKeyspace()
+const { session, stores, keyspace } = await openTestKeyspace()
 const { eventNames, propertyNames, eventCounts, eventBuckets } = stores
 
 describe('event names', () => {
@@ -98,9 +100,9 @@ describe('counts', () => {
 })
 
 describe('buckets', () => {
-  const nowMs = Date.now()
-  const today = dayOf(nowMs)
-  const life = { retentionDays: 400, nowMs }
+  const today = dayOf(Date.now())
+  const listOf = async (...range: Parameters<typeof eventBuckets.list>) =>
+    (await collect(eventBuckets.list(...range))).flat()
 
   test('of several months are listed by day and bucket, the bounds included', async () => {
     const days = [today - 62, today - 31, today - 1, today]
@@ -108,17 +110,17 @@ describe('buckets', () => {
       { day, bucket: 999 },
       { day, bucket: 0 },
     ])
-    await eventBuckets.add('months', bucketDays, life)
-    await eventBuckets.add('months', bucketDays, life)
-    const listed = await eventBuckets.list('months', today - 62, today)
+    await eventBuckets.add('months', bucketDays)
+    await eventBuckets.add('months', bucketDays)
+    const listed = await listOf('months', today - 62, today)
     expect(listed).toEqual(
       days.flatMap((day) => [
         { day, bucket: 0 },
         { day, bucket: 999 },
       ]),
     )
-    expect(await eventBuckets.list('months', today - 31, today - 1)).toHaveLength(4)
-    expect(await eventBuckets.list('months', today + 1, today + 60)).toEqual([])
+    expect(await listOf('months', today - 31, today - 1)).toHaveLength(4)
+    expect(await listOf('months', today + 1, today + 60)).toEqual([])
   })
 
   test('of a month of 10,000 are all listed', async () => {
@@ -126,8 +128,8 @@ describe('buckets', () => {
     const bucketDays = Array.from({ length: 10_000 }, (_, index) => ({
       ...{ bucket: index % 1_000, day: firstDay + Math.floor(index / 1_000) },
     }))
-    await eventBuckets.add('many', bucketDays, life)
-    expect(await eventBuckets.list('many', firstDay, firstDay + 9)).toEqual(bucketDays)
+    await eventBuckets.add('many', bucketDays)
+    expect(await listOf('many', firstDay, firstDay + 9)).toEqual(bucketDays)
   })
 
   test('are kept over the longest retention', async () => {
@@ -135,21 +137,15 @@ describe('buckets', () => {
       { day: today - 3_998, bucket: 1 },
       { day: today + 1, bucket: 1 },
     ]
-    await eventBuckets.add('long', bucketDays, { retentionDays: 4_000, nowMs })
-    expect(await eventBuckets.list('long', today - 4_000, today + 2)).toEqual(bucketDays)
+    await eventBuckets.add('long', bucketDays)
+    expect(await listOf('long', today - 4_000, today + 2)).toEqual(bucketDays)
   })
 
-  test('live as long as the events of their day', async () => {
-    await eventBuckets.add('ttl', [{ day: today, bucket: 1 }], { retentionDays: 30, nowMs })
-    const cql = `SELECT count(*) AS n FROM event_buckets WHERE project = 'ttl' AND month = ?`
-    const month = monthOfDay(today)
-    const [row] = await session.execute({ table: 'event_buckets', operation: 'n', cql }, [month])
-    expect(Number(row!['n'])).toBe(1)
-    await eventBuckets.add('gone', [{ day: today - 30, bucket: 1 }], {
-      ...{ retentionDays: 1, nowMs },
-    })
-    await expect
-      .poll(() => eventBuckets.list('gone', today - 30, today), { timeout: 5_000 })
-      .toEqual([])
+  test('outlive every event of their day, whatever the retention becomes', async () => {
+    await eventBuckets.add('ttl', [{ day: today, bucket: 1 }])
+    const cql = `SELECT default_time_to_live AS ttl FROM system_schema.tables
+      WHERE keyspace_name = ? AND table_name = 'event_buckets'`
+    const [row] = await session.execute({ table: 'event_buckets', operation: 'n', cql }, [keyspace])
+    expect(row!['ttl']).toBeGreaterThan((RETENTION_DAYS_MAX + 2) * 86_400)
   })
 })

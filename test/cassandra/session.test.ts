@@ -13,8 +13,7 @@ describe('pages', async () => {
   const bucketDays = Array.from({ length: 6_000 }, (_, index) => ({
     ...{ bucket: index % 1_000, day: 20_000 + Math.floor(index / 1_000) },
   }))
-  const life = { retentionDays: 4_000, nowMs: 20_000 * 86_400_000 }
-  await stores.eventBuckets.add('pages', bucketDays, life)
+  await stores.eventBuckets.add('pages', bucketDays)
   const list = statement(
     "SELECT day, bucket FROM event_buckets WHERE project = 'pages' AND month = ?",
   )

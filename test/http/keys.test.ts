@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { ADMIN_KEY, openTestService, usersOf } from '../support/service.ts'
 
 const service = await openTestService()
-const other = await openTestService({}, service.testKeyspace)
+const other = await openTestService({}, { testKeyspace: service.testKeyspace })
 
 const EVENT = { event: 'e', userId: 'a' }
 const FUNNEL = { steps: [{ event: 'e' }] }

@@ -92,7 +92,7 @@ test('more bodies than may be held at a time are refused with 503', async () => 
 
 test('a service that is closed under load has stored what it acknowledged, and nothing twice', async () => {
   const service = await openTestService({ INGEST_LINGER_MS: 50 })
-  const next = await openTestService({}, service.testKeyspace)
+  const next = await openTestService({}, { testKeyspace: service.testKeyspace })
   const project = await service.createProject()
   const posting = postAtOnce(project)
   await vi.waitFor(

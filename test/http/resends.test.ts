@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openTestService, usersOf, type TestProject } from '../support/service.ts'
 
 const service = await openTestService()
-const other = await openTestService({}, service.testKeyspace)
+const other = await openTestService({}, { testKeyspace: service.testKeyspace })
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 /** Noon of yesterday, so that some hours to both sides are of the same day. */

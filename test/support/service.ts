@@ -38,10 +38,14 @@ interface MadeProject {
  * given: two services on one keyspace are two processes of a deployment. Closed at the end of the file.
  * Any warning of Cassandra fails the test. Call it at the top of a test file.
  */
-export async function openTestService(limits: Partial<Config> = {}, given?: TestKeyspace) {
-  const testKeyspace = given ?? (await openTestKeyspace())
+export async function openTestService(
+  limits: Partial<Config> = {},
+  given: { readonly testKeyspace?: TestKeyspace; readonly contactPoints?: readonly string[] } = {},
+) {
+  const testKeyspace = given.testKeyspace ?? (await openTestKeyspace())
   const { keyspace, onWarning } = testKeyspace
-  const { contactPoints, localDataCenter, service: credentials } = inject('database')
+  const { localDataCenter, service: credentials } = inject('database')
+  const contactPoints = given.contactPoints ?? inject('database').contactPoints
   const config = { ...parseConfig({ PORT: '0', CASSANDRA_KEYSPACE: keyspace }), ...limits }
   const database = { contactPoints, localDataCenter, credentials, onWarning }
   const service = await openService(config, database, ADMIN_KEY, silentLog)

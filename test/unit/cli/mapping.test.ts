@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { csvEventMaker, jsonEventMaker, parseMapping } from '../../../src/cli/import/mapping.ts'
+import {
+  csvEventMaker,
+  jsonEventMaker,
+  parseMapping,
+  type EventMakerOptions,
+} from '../../../src/cli/import/mapping.ts'
 
 const contentHash = createHash('sha256').update('a file').digest()
-const options = { mapping: {}, eventName: undefined, timeZone: 'UTC', contentHash }
+const options: EventMakerOptions = {
+  ...{ mapping: {}, eventName: undefined, timeZone: 'UTC', contentHash },
+}
 const TIME = 1_710_325_274_000
 
 const record = (text: string, line = 2) => ({
@@ -11,12 +18,12 @@ const record = (text: string, line = 2) => ({
   bytes: Buffer.from(text),
 })
 
-function fromCsv(header: string, row: string, changed: Partial<typeof options> = {}) {
+function fromCsv(header: string, row: string, changed: Partial<EventMakerOptions> = {}) {
   const made = csvEventMaker({ ...options, ...changed }, header.split(','), ',')(record(row))
   return 'json' in made ? (JSON.parse(made.json) as Record<string, unknown>) : made.reason
 }
 
-function fromJson(text: string, changed: Partial<typeof options> = {}) {
+function fromJson(text: string, changed: Partial<EventMakerOptions> = {}) {
   const made = jsonEventMaker({ ...options, ...changed })(record(text))
   return 'json' in made ? (JSON.parse(made.json) as Record<string, unknown>) : made.reason
 }

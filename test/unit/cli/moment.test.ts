@@ -50,6 +50,23 @@ describe('a time in a file', () => {
     expect(iso(momentMs('2024-10-27 02:30:00'))).toBe('2024-10-27T00:30:00.000Z')
   })
 
+  test.each([
+    ['Europe/Dublin', '2024-03-31'],
+    ['Europe/Dublin', '2024-10-27'],
+    ['America/New_York', '2024-11-03'],
+    ['Australia/Lord_Howe', '2024-04-07'],
+    ['Australia/Lord_Howe', '2024-10-06'],
+    ['Asia/Kathmandu', '2024-01-01'],
+  ])('in %s on %s is what Temporal makes of it, at every minute', (zone, date) => {
+    const momentMs = openMoments(zone)
+    for (let minute = 0; minute < 360; minute++) {
+      const clock = new Date(minute * 60_000).toISOString().slice(11, 19)
+      const local = `${date}T${clock}`
+      const { epochMilliseconds } = Temporal.PlainDateTime.from(local).toZonedDateTime(zone)
+      expect([local, momentMs(local)]).toEqual([local, epochMilliseconds])
+    }
+  })
+
   test('is what Temporal makes of it, in any zone', () => {
     const zones = ['America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/Dublin']
     const momentsOf = new Map(zones.map((zone) => [zone, openMoments(zone)]))

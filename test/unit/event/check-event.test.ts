@@ -148,7 +148,7 @@ test('an event needs a user id or an anonymous id', () => {
 })
 
 describe('a time', () => {
-  const oldestMs = NOW_MS - (RETENTION_DAYS - 1) * DAY_MS
+  const oldestMs = NOW_MS - RETENTION_DAYS * DAY_MS
 
   test.each([
     [undefined, NOW_MS],
@@ -177,6 +177,14 @@ describe('a time', () => {
   test('lies at most 24 hours ahead', () => {
     expect(refused({ time: NOW_MS + DAY_MS + 1 }).code).toBe('TIME_OUT_OF_RANGE')
     expect(refused({ time: Number.MAX_SAFE_INTEGER }).code).toBe('TIME_OUT_OF_RANGE')
+  })
+
+  test('of a project that keeps one day may be almost a day old', () => {
+    const context = { projectId: 'p', retentionDays: 1, receivedAtMs: NOW_MS }
+    const event = (time: number) =>
+      checkEvent({ event: 'a', userId: 1, time }, { ...context, stringify: JSON.stringify })
+    expect(event(NOW_MS - DAY_MS)).toMatchObject({ eventTimeMs: NOW_MS - DAY_MS })
+    expect(event(NOW_MS - DAY_MS - 1)).toMatchObject({ code: 'TIME_OUT_OF_RANGE' })
   })
 
   test('lies within the retention', () => {

@@ -21,6 +21,9 @@ export interface Asked {
 
 type Answer = readonly [status: number, body: unknown, headers?: Record<string, string>]
 
+type Misbehaviour = (request: Asked) => Said | Promise<Said>
+type Said = Answer | 'hang up' | undefined
+
 export type FakeService = Awaited<ReturnType<typeof openFakeService>>
 
 /**
@@ -30,7 +33,7 @@ export type FakeService = Awaited<ReturnType<typeof openFakeService>>
 export async function openFakeService() {
   const asked: Asked[] = []
   const events = new Map<string, SentEvent>()
-  let misbehave: (request: Asked) => Answer | 'hang up' | undefined = () => undefined
+  let misbehave: Misbehaviour = () => undefined
 
   function taken({ body }: Asked): Answer {
     const sent = (JSON.parse(body) as { events: SentEvent[] }).events
@@ -48,7 +51,7 @@ export async function openFakeService() {
     const { method = '', url: path = '', headers } = request
     const one = { method, path, headers, body }
     if (path !== '/healthz') asked.push(one)
-    const said = path === '/healthz' ? undefined : misbehave(one)
+    const said = path === '/healthz' ? undefined : await misbehave(one)
     if (said === 'hang up') {
       response.destroy()
       return
@@ -72,7 +75,7 @@ export async function openFakeService() {
     asked,
     events,
     /** Takes and forgets all that came before. */
-    reset(how: typeof misbehave = () => undefined): void {
+    reset(how: Misbehaviour = () => undefined): void {
       asked.length = 0
       events.clear()
       misbehave = how

@@ -1,6 +1,6 @@
-import { parseConfig } from '../../../src/config.ts'
-import type { CommandContext } from '../../../src/cli/context.ts'
-import { runCommands, type RegisterCommand } from '../../../src/cli/run-commands.ts'
+import { parseConfig } from '../../src/config.ts'
+import type { CommandContext } from '../../src/cli/context.ts'
+import { runCommands, type RegisterCommand } from '../../src/cli/run-commands.ts'
 
 /** What a command said, and how it ended. */
 export interface Ended {
