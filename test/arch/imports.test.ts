@@ -38,7 +38,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
   'cli-progress': ['cli'],
   commander: ['cli', 'cli.ts'],
   'csv-parse': ['cli'],
-  'p-limit': ['ingest', 'query', 'http'],
+  'p-limit': ['ingest', 'query', 'http', 'cli'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
   re2js: ['analysis'],
