@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import type { CommandContext } from './cli/context.ts'
+import { EXIT, type CommandContext } from './cli/context.ts'
 import { registerDoctor } from './cli/doctor.ts'
 import { registerFunnel } from './cli/funnel.ts'
 import { registerImport } from './cli/import.ts'
@@ -9,7 +9,11 @@ import { runCommands } from './cli/run-commands.ts'
 import { registerServe } from './cli/serve.ts'
 import { registerStart } from './cli/start.ts'
 import { registerUser } from './cli/user.ts'
+import { systemClock } from './clock.ts'
 import { loadConfig } from './config.ts'
+
+/** A signal that comes so much later than the first is a second one, and ends the process at once. */
+const SECOND_SIGNAL_MS_MIN = 1_000
 
 const context: CommandContext = {
   loadConfig,
@@ -28,10 +32,15 @@ await runCommands(commands, process.argv.slice(2), context)
 
 function interruption(): AbortSignal {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => {
-      controller.abort()
-      process.once(signal, () => process.exit(130))
-    })
+  let firstMs: number | null = null
+  const onSignal = () => {
+    const nowMs = systemClock.monotonicMs()
+    // At a terminal, Ctrl-C reaches a script of npm twice: from the terminal, and passed on by npm.
+    if (firstMs !== null && nowMs - firstMs > SECOND_SIGNAL_MS_MIN) process.exit(EXIT.interrupted)
+    firstMs ??= nowMs
+    controller.abort()
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
   return controller.signal
 }

@@ -23,8 +23,15 @@ export async function loadAdminKey(config: Pick<Config, 'ADMIN_KEY' | 'DATA_DIR'
   if (found !== null) return { adminKey: found, isNew: false }
   const adminKey = `tf_a_${randomBase62(SECRET_LENGTH)}`
   await mkdir(config.DATA_DIR, { recursive: true })
-  await writeFile(pathOf(config.DATA_DIR), `${adminKey}\n`, { mode: 0o600 })
-  return { adminKey, isNew: true }
+  try {
+    await writeFile(pathOf(config.DATA_DIR), `${adminKey}\n`, { mode: 0o600, flag: 'wx' })
+    return { adminKey, isNew: true }
+  } catch (error) {
+    // Another service of the same folder has made one at the same moment.
+    const other = await findAdminKey(config)
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || other === null) throw error
+    return { adminKey: other, isNew: false }
+  }
 }
 
 function pathOf(dataDir: string): string {

@@ -15,7 +15,7 @@ export interface CommandContext {
   readonly printError: (text: string) => void
   /** Whether people watch stderr. */
   readonly isTerminal: boolean
-  /** From the first call on, Ctrl-C aborts what is returned instead of ending the process. */
+  /** From the call on, SIGINT and SIGTERM abort what is returned instead of ending the process. */
   readonly interruption: () => AbortSignal
   readonly exitWith: (code: number) => void
 }

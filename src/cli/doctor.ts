@@ -37,7 +37,9 @@ async function diagnose(config: Config, log: Logger): Promise<Finding[]> {
     })
     try {
       const found = await examine({ stores: openStores(session), keyspace, clock })
-      return [...found, await disk(DATA_DIR)]
+      return config.CASSANDRA_CONTACT_POINTS === undefined
+        ? [...found, await disk(DATA_DIR)]
+        : found
     } finally {
       await session.close()
     }

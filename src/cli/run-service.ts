@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../embedded/database.ts'
@@ -21,7 +20,7 @@ export interface RunningService {
 export async function runService(
   config: Config,
   database: Database,
-  { log, stopping }: { readonly log: Logger; readonly stopping: Promise<NodeJS.Signals> },
+  { log, stopping }: { readonly log: Logger; readonly stopping: AbortSignal },
   onReady: (service: RunningService) => Promise<void>,
 ): Promise<void> {
   const { contactPoints, localDataCenter, service: credentials } = database
@@ -29,28 +28,20 @@ export async function runService(
   const address = { contactPoints, localDataCenter, credentials }
   const service = await openService(config, address, adminKey, log)
   try {
-    const file = { url: service.url, pid: process.pid, contactPoints, localDataCenter }
-    await writeServiceFile(config.DATA_DIR, file)
-    await onReady({ url: service.url, adminKey, isAdminKeyNew: isNew })
-    log.info({ signal: await stopping }, 'finishing what was accepted')
+    await writeServiceFile(config.DATA_DIR, { url: service.url, contactPoints, localDataCenter })
+    if (!stopping.aborted) await onReady({ url: service.url, adminKey, isAdminKeyNew: isNew })
+    await aborted(stopping)
+    log.info('finishing what was accepted')
   } finally {
     const startedMs = clock.monotonicMs()
-    await service.close()
-    await removeServiceFile(config.DATA_DIR)
+    await service.close().finally(() => removeServiceFile(config.DATA_DIR))
     log.info({ tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'stopped')
   }
 }
 
-/**
- * Resolves at SIGINT or SIGTERM. Asked for before anything is started, so that whatever was can be stopped
- * in order. A second signal ends the process at once.
- */
-export function stopSignal(): Promise<NodeJS.Signals> {
+function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const)
-      process.once(signal, () => {
-        resolve(signal)
-        process.once(signal, () => process.exit(130))
-      })
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
   })
 }

@@ -3,7 +3,7 @@ import { systemClock as clock } from '../clock.ts'
 import { openDatabase } from '../embedded/database.ts'
 import { openLog } from '../log.ts'
 import type { CommandContext } from './context.ts'
-import { runService, stopSignal } from './run-service.ts'
+import { runService } from './run-service.ts'
 
 export function registerServe(program: Command, context: CommandContext): void {
   program
@@ -13,7 +13,7 @@ export function registerServe(program: Command, context: CommandContext): void {
     .action(async ({ json: isJson = false }: { json?: boolean }) => {
       const config = context.loadConfig()
       const log = openLog(config.LOG_LEVEL)
-      const stopping = stopSignal()
+      const stopping = context.interruption()
       const database = await openDatabase({ config, log, clock })
       try {
         await runService(

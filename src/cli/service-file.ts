@@ -1,25 +1,36 @@
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import process from 'node:process'
 import { z } from 'zod'
+import { identityOf, isAlive } from '../embedded/os-process.ts'
 
 const ServiceFile = z.object({
   url: z.string(),
-  pid: z.number().int(),
   contactPoints: z.array(z.string()),
   localDataCenter: z.string(),
+  pid: z.number().int(),
+  startTicks: z.number().nullable(),
 })
 
-/** Where the service of a data folder listens, and which Cassandra it uses. */
+/** Where the service of a data folder listens, which Cassandra it uses, and what process it is. */
 export type ServiceFile = z.output<typeof ServiceFile>
 
-export async function writeServiceFile(dataDir: string, service: ServiceFile): Promise<void> {
+/** Writes the file for this process. */
+export async function writeServiceFile(
+  dataDir: string,
+  service: Pick<ServiceFile, 'url' | 'contactPoints' | 'localDataCenter'>,
+): Promise<void> {
   const path = pathOf(dataDir)
-  await writeFile(`${path}.new`, `${JSON.stringify(service, null, 2)}\n`)
+  await mkdir(dataDir, { recursive: true })
+  const file = { ...service, ...(await identityOf(process.pid)) }
+  await writeFile(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`)
   await rename(`${path}.new`, path)
 }
 
+/** Removes the file, if it is this process's own. */
 export async function removeServiceFile(dataDir: string): Promise<void> {
-  await rm(pathOf(dataDir), { force: true })
+  const service = await readServiceFile(dataDir)
+  if (service?.pid === process.pid) await rm(pathOf(dataDir), { force: true })
 }
 
 /** Returns null where no service runs, or the one that wrote the file has ended. */
@@ -28,18 +39,8 @@ export async function readServiceFile(dataDir: string): Promise<ServiceFile | nu
     if (error.code !== 'ENOENT') throw error
     return null
   })
-  if (text === null) return null
-  const service = ServiceFile.parse(JSON.parse(text))
-  return isAlive(service.pid) ? service : null
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    // EPERM: it lives, and is somebody else's.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+  const parsed = text === null ? null : ServiceFile.safeParse(JSON.parse(text))
+  return parsed?.success && (await isAlive(parsed.data)) ? parsed.data : null
 }
 
 function pathOf(dataDir: string): string {

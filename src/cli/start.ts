@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
+import { z } from 'zod'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { openDatabase } from '../embedded/database.ts'
 import { openLog } from '../log.ts'
 import type { CommandContext } from './context.ts'
+import { requestJson } from './http-client.ts'
 import { loadKeyRing, saveKeyRing } from './key-ring.ts'
 import { migrateKeyspace } from './migrate-keyspace.ts'
-import { runService, stopSignal, type RunningService } from './run-service.ts'
+import { runService, type RunningService } from './run-service.ts'
 
 export function registerStart(program: Command, context: CommandContext): void {
   program
@@ -18,7 +20,7 @@ export function registerStart(program: Command, context: CommandContext): void {
     .action(async ({ json: isJson = false }: { json?: boolean }) => {
       const config = context.loadConfig()
       const log = openLog(config.LOG_LEVEL)
-      const stopping = stopSignal()
+      const stopping = context.interruption()
       const database = await openDatabase({ config, log, clock })
       try {
         await migrateKeyspace(config, database, log)
@@ -33,36 +35,32 @@ export function registerStart(program: Command, context: CommandContext): void {
     })
 }
 
-interface FirstProject {
-  readonly projectId: string
-  readonly writeKey: string
-  readonly readKey: string
-}
+const Listed = z.object({ projects: z.array(z.object({ id: z.string() })) })
+const FirstProject = z.object({ id: z.string(), writeKey: z.string(), readKey: z.string() })
+type FirstProject = z.output<typeof FirstProject>
 
-/** Makes an empty project at the first start, and returns it at every one that still keeps its keys. */
+/**
+ * Makes an empty project where there is none at all. Returns it, also at later starts, as long as it is
+ * there and its keys are kept here.
+ */
 async function firstProject(
   { DATA_DIR }: Config,
   { url, adminKey }: RunningService,
 ): Promise<FirstProject | null> {
+  const admin = { url, key: adminKey, headers: { authorization: `Bearer ${adminKey}` } }
+  const { projects } = Listed.parse(await requestJson(admin, '/v1/projects'))
   const ring = await loadKeyRing(DATA_DIR)
-  const known = ring.firstProject === undefined ? undefined : ring.projects[ring.firstProject]
-  if (known?.writeKey !== undefined && known.readKey !== undefined)
-    return { projectId: ring.firstProject!, writeKey: known.writeKey, readKey: known.readKey }
-  if (ring.firstProject !== undefined) return null
+  const kept = projects.find(({ id }) => id === ring.firstProject)
+  const { writeKey, readKey } = (kept && ring.projects[kept.id]) ?? {}
+  if (kept && writeKey && readKey) return { id: kept.id, writeKey, readKey }
+  if (projects.length > 0) return null
 
   const name = 'My first project'
-  const response = await fetch(`${url}/v1/projects`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminKey}` },
-    body: JSON.stringify({ name }),
-  })
-  if (response.status !== 201) throw new Error(`no first project: ${await response.text()}`)
-  const { id, writeKey, readKey } = (await response.json()) as Record<string, string>
-  const made = { projectId: id!, writeKey: writeKey!, readKey: readKey! }
-  const kept = { name, writeKey: made.writeKey, readKey: made.readKey }
+  const made = FirstProject.parse(await requestJson(admin, '/v1/projects', { name }))
+  const keys = { name, writeKey: made.writeKey, readKey: made.readKey }
   await saveKeyRing(DATA_DIR, {
-    firstProject: made.projectId,
-    projects: { ...ring.projects, [made.projectId]: kept },
+    firstProject: made.id,
+    projects: { ...ring.projects, [made.id]: keys },
   })
   return made
 }
@@ -77,10 +75,10 @@ function greeting({ url, adminKey, isAdminKeyNew }: RunningService, first: First
   const lines = ['', `Thousandfold listens on ${url}  (the API: ${url}/docs)`, '']
   if (isAdminKeyNew) lines.push(`  admin key (shown once)  ${adminKey}`)
   if (first === null) return lines.join('\n')
-  const { projectId, writeKey, readKey } = first
+  const { id, writeKey, readKey } = first
   return [
     ...lines,
-    `  first project           ${projectId}`,
+    `  first project           ${id}`,
     `  write key               ${writeKey}`,
     `  read key                ${readKey}`,
     '',

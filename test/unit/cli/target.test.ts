@@ -1,6 +1,5 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import process from 'node:process'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { loadKeyRing, saveKeyRing } from '../../../src/cli/key-ring.ts'
 import { writeServiceFile } from '../../../src/cli/service-file.ts'
@@ -128,15 +127,21 @@ describe('the service of a command', () => {
   test('is the given one, else the one that runs on DATA_DIR, else the configured one', async () => {
     expect(await urlOf()).toBe('http://127.0.0.1:8081')
     const file = { contactPoints: [], localDataCenter: 'datacenter1' }
-    await writeServiceFile(dataDir, { url: 'http://127.0.0.1:9', pid: process.pid, ...file })
+    await writeServiceFile(dataDir, { url: 'http://127.0.0.1:9', ...file })
     expect(await urlOf()).toBe('http://127.0.0.1:9')
     expect(await urlOf('https://example.com/')).toBe('https://example.com')
   })
 
-  test('is not one that has ended', async () => {
+  test('is not one that has ended, even where another process has its number now', async () => {
     const file = { contactPoints: [], localDataCenter: 'datacenter1' }
-    // Beyond the largest process id of any Linux.
-    await writeServiceFile(dataDir, { url: 'http://127.0.0.1:9', pid: 2 ** 22 + 1, ...file })
-    expect(await urlOf()).toBe('http://127.0.0.1:8081')
+    await writeServiceFile(dataDir, { url: 'http://127.0.0.1:9', ...file })
+    const path = join(dataDir, 'service.json')
+    const written = JSON.parse(await readFile(path, 'utf8')) as { pid: number; startTicks: number }
+    // Beyond the largest process id of any Linux; and this process's number, started at another time.
+    const ended = [{ pid: 2 ** 22 + 1 }, { startTicks: written.startTicks - 1 }]
+    for (const change of ended) {
+      await writeFile(path, JSON.stringify({ ...written, ...change }))
+      expect(await urlOf()).toBe('http://127.0.0.1:8081')
+    }
   })
 })
