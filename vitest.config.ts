@@ -1,12 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
-// `fast` needs nothing installed; `store` runs against the Cassandra that its global set-up starts.
+// One project after the other. `fast` needs nothing installed; `store` runs against the Cassandra that its global set-up starts.
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'fast',
+          sequence: { groupOrder: 0 },
           include: ['test/{unit,property,arch}/**/*.test.ts'],
           testTimeout: 20_000,
         },
@@ -14,6 +15,7 @@ export default defineConfig({
       {
         test: {
           name: 'store',
+          sequence: { groupOrder: 1 },
           include: ['test/{cassandra,http,cli}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 60_000,
@@ -24,6 +26,7 @@ export default defineConfig({
       {
         test: {
           name: 'embedded',
+          sequence: { groupOrder: 2 },
           include: ['test/embedded/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,

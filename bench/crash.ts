@@ -227,7 +227,7 @@ async function rowsOf(dataDir: string, projectId: string, events: readonly SentE
     const range = [Math.min(days[0]!, days.at(-1)!), Math.max(days[0]!, days.at(-1)!)] as const
     const counts = new Map<string, number>()
     const table = openEvents(session)
-    for await (const bucketDays of openEventBuckets(session).list(projectId, ...range))
+    for await (const { bucketDays } of openEventBuckets(session).list(projectId, ...range))
       for (const bucketDay of bucketDays)
         for await (const page of table.scan({ projectId, ...bucketDay, withProperties: false }))
           for (const { userId, eventName } of page) count(counts, keyOf(userId, eventName))

@@ -94,12 +94,18 @@ export function openRawEvents(dependencies: {
       const firstDay = dayOf(range.startMs)
       const lastDay = dayOf(range.endMs - 1)
       let partitionCount = 0
-      for await (const found of eventBuckets.list(projectId, firstDay, lastDay)) {
+      for await (const { bucketDays, throughDay } of eventBuckets.list(
+        projectId,
+        firstDay,
+        lastDay,
+      )) {
         throwIfCancelled(signal)
-        partitionCount += found.length
-        if (partitionCount > partitionsMax)
-          throw tooLarge({ partitionCount, partitionsMax, lastDay: found.at(-1)!.day }, range)
-        for (const { bucket, day } of found) {
+        partitionCount += bucketDays.length
+        if (partitionCount > partitionsMax) {
+          const share = (throughDay + 1 - firstDay) / (lastDay + 1 - firstDay)
+          throw tooLarge(Math.round(partitionCount / share), partitionsMax)
+        }
+        for (const { bucket, day } of bucketDays) {
           const days = daysOfBucket.get(bucket)
           if (days === undefined) daysOfBucket.set(bucket, [day])
           else days.push(day)
@@ -131,18 +137,8 @@ export function openRawEvents(dependencies: {
   }
 }
 
-/** Reading stops at the limit; what the rest would be is estimated from the days read so far. */
-function tooLarge(
-  found: {
-    readonly partitionCount: number
-    readonly partitionsMax: number
-    readonly lastDay: number
-  },
-  { startMs, endMs }: Range,
-): AppError {
-  const { partitionCount, partitionsMax, lastDay } = found
-  const share = Math.min(1, ((lastDay + 1) * DAY_MS - startMs) / (endMs - startMs))
-  const estimate = Math.round(partitionCount / share)
+// Looking stops at the limit, so the estimate takes the rest of the days to be like those before.
+function tooLarge(estimate: number, partitionsMax: number): AppError {
   return new AppError(
     'QUERY_TOO_LARGE',
     `this would read about ${estimate} partitions, and at most ${partitionsMax} are allowed: ` +

@@ -1,5 +1,5 @@
 import type { types } from 'cassandra-driver'
-import { monthOfDay } from '../event/day.ts'
+import { dayOf, monthOfDay, monthStartMs } from '../event/day.ts'
 import { intKey, routingKeyOf, type BatchItem, type Session, type Statement } from './session.ts'
 
 const INSERT: Statement = {
@@ -45,17 +45,23 @@ export function openEventBuckets(session: Session) {
     },
 
     /**
-     * Yields what holds events from `firstDay` to `lastDay`, both included, month by month, in the order
-     * (day, bucket); an array for some months at a time.
+     * Yields what holds events from `firstDay` to `lastDay`, both included, in the order (day, bucket): some
+     * months at a time, each time through `throughDay`.
      */
-    async *list(projectId: string, firstDay: number, lastDay: number): AsyncGenerator<BucketDay[]> {
+    async *list(
+      projectId: string,
+      firstDay: number,
+      lastDay: number,
+    ): AsyncGenerator<{ readonly bucketDays: BucketDay[]; readonly throughDay: number }> {
       const lastMonth = monthOfDay(lastDay)
       for (let month = monthOfDay(firstDay); month <= lastMonth; month += MONTHS_AT_ONCE) {
         const count = Math.min(MONTHS_AT_ONCE, lastMonth - month + 1)
         const reads = Array.from({ length: count }, (_, index) =>
           session.all(LIST, [projectId, month + index, firstDay, lastDay]),
         )
-        yield (await Promise.all(reads)).flat().map(bucketDayOf)
+        const bucketDays = (await Promise.all(reads)).flat().map(bucketDayOf)
+        const monthsEnd = dayOf(monthStartMs(month + count)) - 1
+        yield { bucketDays, throughDay: Math.min(lastDay, monthsEnd) }
       }
     },
   }

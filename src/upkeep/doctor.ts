@@ -95,8 +95,8 @@ async function bucketSkew({ projects, eventBuckets }: Stores, clock: Clock): Pro
   const found: Finding[] = []
   for (const { projectId } of await projects.list()) {
     const buckets = new Set<number>()
-    for await (const filled of eventBuckets.list(projectId, today - SKEW_DAYS, today + 1))
-      for (const { bucket } of filled) buckets.add(bucket)
+    for await (const { bucketDays } of eventBuckets.list(projectId, today - SKEW_DAYS, today + 1))
+      for (const { bucket } of bucketDays) buckets.add(bucket)
     const step = commonStep([...buckets])
     if (buckets.size < SKEW_BUCKETS_MIN || step === 1) continue
     found.push({

@@ -102,7 +102,7 @@ describe('counts', () => {
 describe('buckets', () => {
   const today = dayOf(Date.now())
   const listOf = async (...range: Parameters<typeof eventBuckets.list>) =>
-    (await collect(eventBuckets.list(...range))).flat()
+    (await collect(eventBuckets.list(...range))).flatMap(({ bucketDays }) => bucketDays)
 
   test('of several months are listed by day and bucket, the bounds included', async () => {
     const days = [today - 62, today - 31, today - 1, today]
