@@ -20,8 +20,9 @@ export type StepMasks = (columns: Columns) => Uint32Array
  * evaluated once per value of a column's dictionary. A property without a column is missing in every row.
  */
 export function compileSteps(steps: readonly Step[]): StepMasks {
+  const tests = new Map<string, ConditionTest>()
   const matchers = steps.flatMap((step, stepIndex) =>
-    step.matchers.map((matcher) => compileMatcher(matcher, stepIndex)),
+    step.matchers.map((matcher) => compileMatcher(matcher, stepIndex, tests)),
   )
   return (columns) => {
     const { rowCount, event } = columns
@@ -37,7 +38,13 @@ export function compileSteps(steps: readonly Step[]): StepMasks {
 interface CompiledMatcher {
   readonly bit: number
   readonly eventName: string | null
-  readonly tests: readonly { readonly property: string; readonly test: ValueTest }[]
+  readonly tests: readonly ConditionTest[]
+}
+
+/** The same object for the same condition in several steps, so that its table is made once. */
+interface ConditionTest {
+  readonly property: string
+  readonly test: ValueTest
 }
 
 /** A matcher whose conditions are left to be looked up in each row. */
@@ -54,11 +61,18 @@ interface Tables {
   readonly conditional: (Lookup[] | null)[]
 }
 
-function compileMatcher({ eventName, where }: EventMatcher, stepIndex: number): CompiledMatcher {
-  const tests = where.map((condition) => ({
-    property: condition.property,
-    test: compileCondition(condition),
-  }))
+function compileMatcher(
+  { eventName, where }: EventMatcher,
+  stepIndex: number,
+  known: Map<string, ConditionTest>,
+): CompiledMatcher {
+  const tests = where.map((condition) => {
+    const { property, op, value } = condition
+    const key = JSON.stringify([property, op, value])
+    const test = known.get(key) ?? { property, test: compileCondition(condition) }
+    known.set(key, test)
+    return test
+  })
   return { bit: 1 << stepIndex, eventName, tests }
 }
 
@@ -66,10 +80,11 @@ function tablesOf(matchers: readonly CompiledMatcher[], columns: Columns): Table
   const names = columns.event.values
   const plain = new Int32Array(names.length)
   const conditional = names.map((): Lookup[] | null => null)
+  const tables = new Map<ConditionTest, Uint8Array>()
   for (const matcher of matchers) {
     const eventCodes = codesOf(names, matcher.eventName)
     if (eventCodes.length === 0) continue
-    const lookup = lookupOf(matcher, columns)
+    const lookup = lookupOf(matcher, columns, tables)
     if (lookup === null) continue
     for (const code of eventCodes)
       if (lookup.tables.length === 0) plain[code]! |= matcher.bit
@@ -85,17 +100,24 @@ function codesOf(names: readonly (Value | null)[], eventName: string | null): nu
 }
 
 /** Returns what a matcher has to look up in these columns; null where no row can satisfy it. */
-function lookupOf({ bit, tests }: CompiledMatcher, columns: Columns): Lookup | null {
+function lookupOf(
+  { bit, tests }: CompiledMatcher,
+  columns: Columns,
+  known: Map<ConditionTest, Uint8Array>,
+): Lookup | null {
   const codes: CodedColumn['codes'][] = []
   const tables: Uint8Array[] = []
-  for (const { property, test } of tests) {
+  for (const conditionTest of tests) {
+    const { property, test } = conditionTest
     const column = columns.properties.get(property)
     if (column === undefined) {
       if (!test(null)) return null
       continue
     }
+    const table = known.get(conditionTest) ?? truthTable(test, column.values)
+    known.set(conditionTest, table)
     codes.push(column.codes)
-    tables.push(truthTable(test, column.values))
+    tables.push(table)
   }
   return { bit, codes, tables }
 }

@@ -16,10 +16,15 @@ export interface ExactJson {
  * Parses JSON so that numbers can be written back as they were sent: 12345678901234567890 stays itself
  * instead of becoming 12345678901234567000, and 1e999 does not become null.
  *
- * Throws SyntaxError for what JSON.parse refuses.
+ * Throws SyntaxError for what JSON.parse refuses, and whatever `check` throws for the document as JSON.parse
+ * returns it: what is refused there costs no second pass.
  */
-export function parseExactJson(text: string): ExactJson {
+export function parseExactJson(
+  text: string,
+  check: (value: unknown) => void = () => {},
+): ExactJson {
   const value: unknown = JSON.parse(text)
+  check(value)
   if (!SUSPECT.test(text)) return { value, stringify: JSON.stringify }
 
   // The mark is new for each document, so that no sender can write it.
@@ -66,7 +71,8 @@ function withOpaqueNumbers(document: unknown, mark: string): unknown {
   const holder = { document }
   const open: object[] = [holder]
   for (let parent = open.pop(); parent !== undefined; parent = open.pop())
-    for (const [key, value] of Object.entries(parent) as [string, unknown][]) {
+    for (const key in parent) {
+      const value = (parent as Record<string, unknown>)[key]
       if (typeof value === 'object' && value !== null) open.push(value)
       // Defined, not assigned: the key may be `__proto__`.
       else if (typeof value === 'string' && value.startsWith(mark))

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
@@ -10,6 +11,8 @@ const KEY_LENGTH_MAX = 512
 /** How long another process may go on taking a key that was revoked here. */
 export const ACCESS_CACHE_MS = 5_000
 const CACHE_ENTRIES_MAX = 10_000
+/** A look-up that takes longer than this is not waited for, where the key was known before. */
+const STALE_AFTER_MS = 300
 
 interface KnownKey {
   readonly grant: Grant
@@ -105,19 +108,44 @@ function hashOf(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }
 
+interface Entry<T> {
+  readonly value: Promise<T>
+  isSettled: boolean
+  untilMs: number
+  /** The last that Cassandra said, be it of an earlier look-up. */
+  known: { readonly value: T } | null
+}
+
 function openCache<T>(clock: Clock) {
-  const entries = new Map<string, { readonly value: Promise<T>; readonly untilMs: number }>()
+  const entries = new Map<string, Entry<T>>()
+
+  function lookUp(key: string, load: () => Promise<T>): Entry<T> {
+    const nowMs = clock.monotonicMs()
+    const earlier = entries.get(key)
+    if (earlier !== undefined && earlier.untilMs > nowMs) return earlier
+    const value = load()
+    const untilMs = nowMs + ACCESS_CACHE_MS
+    const entry: Entry<T> = { value, isSettled: false, untilMs, known: earlier?.known ?? null }
+    value.then(
+      (found) => Object.assign(entry, { isSettled: true, known: { value: found } }),
+      // Looked up again by the next request.
+      () => Object.assign(entry, { untilMs: 0 }),
+    )
+    entries.delete(key)
+    if (entries.size >= CACHE_ENTRIES_MAX) entries.delete(entries.keys().next().value!)
+    entries.set(key, entry)
+    return entry
+  }
+
   return {
+    /** While Cassandra is away or slow to answer, what was known goes on: events are then shed at once. */
     async get(key: string, load: () => Promise<T>): Promise<T> {
-      const nowMs = clock.monotonicMs()
-      const entry = entries.get(key)
-      if (entry !== undefined && entry.untilMs > nowMs) return await entry.value
-      entries.delete(key)
-      if (entries.size >= CACHE_ENTRIES_MAX) entries.delete(entries.keys().next().value!)
-      const value = load()
-      entries.set(key, { value, untilMs: nowMs + ACCESS_CACHE_MS })
-      value.catch(() => entries.delete(key))
-      return await value
+      const { value, isSettled, known } = lookUp(key, load)
+      if (isSettled || known === null) return await value
+      return await Promise.race([
+        value.catch(() => known.value),
+        sleep(STALE_AFTER_MS, known.value, { ref: false }),
+      ])
     },
     clear: () => entries.clear(),
   }

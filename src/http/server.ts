@@ -1,7 +1,7 @@
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { AppError } from '../error.ts'
 import type { AppEnv } from './app-env.ts'
@@ -10,6 +10,7 @@ const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const HEADERS_BYTES_MAX = 16_384
+const UPLOAD_AFTER_ANSWER_MS_MAX = 3_000
 
 /** Listens for requests. Throws CONFLICT when the port is taken. */
 export async function listen(
@@ -23,6 +24,9 @@ export async function listen(
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS
+  server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    outgoing.once('finish', () => endUpload(incoming))
+  })
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error
@@ -50,4 +54,14 @@ export async function listen(
       clearInterval(idle)
     },
   }
+}
+
+/** Ends an upload that goes on after its answer: it is read for a while, so that the answer is too. */
+function endUpload(incoming: IncomingMessage): void {
+  if (incoming.complete) return
+  const timer = setTimeout(() => {
+    if (!incoming.complete) incoming.destroy()
+  }, UPLOAD_AFTER_ANSWER_MS_MAX)
+  timer.unref()
+  incoming.once('close', () => clearTimeout(timer))
 }

@@ -4,8 +4,11 @@ import type { Metrics } from '../metrics.ts'
 
 export type Admission = ReturnType<typeof openAdmission>
 
+/** A question that waits takes little; dashboards ask dozens at once. */
+const WAITING_MAX = 256
+
 /**
- * Lets so many questions of a kind be answered at a time, and as many more wait; the next one is OVERLOADED
+ * Lets so many questions of a kind be answered at a time, and 256 more wait; the next one is OVERLOADED
  * at once, before it takes memory. Measures each, by outcome.
  */
 export function openAdmission(dependencies: {
@@ -19,7 +22,7 @@ export function openAdmission(dependencies: {
   return async <T>(answer: () => Promise<T>): Promise<T> => {
     const endTimer = metrics.query.startTimer({ kind })
     try {
-      if (limit.pendingCount >= inFlightMax)
+      if (limit.pendingCount >= WAITING_MAX)
         throw new AppError('OVERLOADED', 'too many questions at once')
       const answered = await limit(answer)
       endTimer({ outcome: 'ok' })

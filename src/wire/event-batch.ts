@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../error.ts'
 import { parseExactJson } from '../event/exact-json.ts'
+import { assertFewValues } from './json-values.ts'
 
 export const EVENTS_PER_REQUEST_MAX = 1_000
 
@@ -12,20 +13,23 @@ export interface ParsedBatch {
 
 /**
  * Reads one event, an array of events, or `{ events: […] }`. Throws INVALID_REQUEST for what is no such
- * thing, TOO_MANY_EVENTS for more than 1,000.
+ * thing, TOO_MANY_EVENTS for more than 1,000, BODY_TOO_LARGE for more values than so many events have.
  */
 export function parseEventBatch(body: Buffer): ParsedBatch {
   if (!isUtf8(body)) throw new AppError('INVALID_REQUEST', 'the body is not UTF-8')
+  assertFewValues(body)
   const { value, stringify } = parseJson(body.toString('utf8').replace(/^\ufeff/, ''))
-  const events = eventsOf(value)
-  if (events.length > EVENTS_PER_REQUEST_MAX)
+  return { events: eventsOf(value), stringify }
+}
+
+function assertFewEvents(value: unknown): void {
+  if (eventsOf(value).length > EVENTS_PER_REQUEST_MAX)
     throw new AppError('TOO_MANY_EVENTS', `at most ${EVENTS_PER_REQUEST_MAX} events a request`)
-  return { events, stringify }
 }
 
 function parseJson(text: string) {
   try {
-    return parseExactJson(text)
+    return parseExactJson(text, assertFewEvents)
   } catch (error) {
     if (error instanceof SyntaxError)
       throw new AppError('INVALID_REQUEST', 'the body is not JSON', { cause: error })

@@ -7,6 +7,8 @@ const WINDOW_MS_DEFAULT = 14 * UNIT_MS.d
 const STEPS_MAX = 32
 const CONDITIONS_MAX = 50
 const VALUES_MAX = 1_000
+/** A pattern is tried on every value that a property has, and costs more than any other condition. */
+const PATTERNS_MAX = 20
 
 const eventName = z.string().min(1).max(200)
 const scalar = z.union([z.string().max(1_000), z.number(), z.boolean()])
@@ -107,6 +109,10 @@ export const FunnelQuery = z
     freshness: z.enum(['sealed', 'now']).default('sealed'),
     source: z.enum(['segments', 'events']).default('segments'),
   })
+  .refine(({ steps }) => patternCountOf(steps) <= PATTERNS_MAX, {
+    path: ['steps'],
+    message: `at most ${PATTERNS_MAX} conditions by matches`,
+  })
   .refine(({ window, windowMs }) => window === undefined || windowMs === undefined, {
     path: ['window'],
     message: 'give one of window and windowMs',
@@ -130,3 +136,11 @@ export const FunnelQuery = z
   })
 
 export type FunnelQuery = z.output<typeof FunnelQuery>
+
+function patternCountOf(steps: readonly z.output<typeof Step>[]): number {
+  const conditions = steps.flatMap(({ where, anyOf = [] }) => [
+    ...where,
+    ...anyOf.flatMap((alternative) => alternative.where),
+  ])
+  return conditions.filter(({ op }) => op === 'matches').length
+}

@@ -4,7 +4,12 @@ import { timeZone } from './time-zone.ts'
 export const RETENTION_DAYS_MAX = 4_000
 const RETENTION_DAYS_DEFAULT = 400
 
-const name = z.string().trim().min(1).max(200)
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine((text) => text.isWellFormed(), { message: 'half of a surrogate pair' })
 const retentionDays = z
   .number()
   .int()

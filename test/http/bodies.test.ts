@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { sendRaw } from '../support/http-client.ts'
@@ -125,3 +127,18 @@ describe('the text of a body', () => {
     expect((await project.ask(deep)).status).toBe(400)
   })
 })
+
+test('an upload that goes on after its answer is ended', async () => {
+  const { hostname, port } = new URL(service.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => socket.destroy())
+  socket.write(
+    'POST /v1/events HTTP/1.1\r\nhost: a\r\nauthorization: Bearer wrong\r\ntransfer-encoding: chunked\r\n\r\n',
+  )
+  const upload = setInterval(() => socket.write(`1000\r\n${' '.repeat(4_096)}\r\n`), 20)
+  const answer: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => answer.push(chunk))
+  await once(socket, 'close')
+  clearInterval(upload)
+  expect(Buffer.concat(answer).toString()).toContain('HTTP/1.1 401')
+}, 20_000)
