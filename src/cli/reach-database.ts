@@ -14,5 +14,12 @@ export async function reachDatabase(config: Config, log: Logger): Promise<Databa
   if (service === null) return await openDatabase({ config, log, clock })
   const { contactPoints, localDataCenter } = service
   const logins = await keptLogins(config.DATA_DIR)
-  return { contactPoints, localDataCenter, ...logins, runtime: 'given', close: async () => {} }
+  return {
+    contactPoints,
+    localDataCenter,
+    ...logins,
+    runtime: 'given',
+    ended: new AbortController().signal,
+    close: async () => {},
+  }
 }

@@ -1,6 +1,7 @@
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../embedded/database.ts'
+import { AppError } from '../error.ts'
 import type { Logger } from '../log.ts'
 import { openService } from '../main.ts'
 import { loadAdminKey } from './admin-key.ts'
@@ -15,7 +16,8 @@ export interface RunningService {
 
 /**
  * Runs the service on a database until `stopping`, then finishes what was accepted. `onReady` is called
- * once it listens.
+ * once it listens. Throws EMBEDDED_UNAVAILABLE when the embedded Cassandra ends before, so that whoever
+ * supervises the process starts both again.
  */
 export async function runService(
   config: Config,
@@ -30,7 +32,9 @@ export async function runService(
   try {
     await writeServiceFile(config.DATA_DIR, { url: service.url, contactPoints, localDataCenter })
     if (!stopping.aborted) await onReady({ url: service.url, adminKey, isAdminKeyNew: isNew })
-    await aborted(stopping)
+    await aborted(AbortSignal.any([stopping, database.ended]))
+    if (database.ended.aborted)
+      throw new AppError('EMBEDDED_UNAVAILABLE', 'Cassandra has ended: start the service again')
     log.info('finishing what was accepted')
   } finally {
     const startedMs = clock.monotonicMs()

@@ -13,8 +13,10 @@ import { openDockerRuntime } from './docker-runtime.ts'
 import { openJarsRuntime } from './jars-runtime.ts'
 import { openJars } from './jars.ts'
 import { acquireLock } from './lock.ts'
-import { openNode, type Runtime } from './runtime.ts'
+import { openNode, type RunningNode, type Runtime } from './runtime.ts'
 import { findDocker, findJava, findProgram, type ToolPlaces } from './tools.ts'
+
+const WATCH_MS = 1_000
 
 export type DatabaseConfig = Pick<
   Config,
@@ -42,6 +44,8 @@ export interface Database {
   /** The role that may change the schema. */
   readonly migration: Credentials | undefined
   readonly runtime: 'given' | RuntimeKind
+  /** Aborted when an embedded node has ended of its own accord, or somebody else ended it. */
+  readonly ended: AbortSignal
   /** Stops an embedded node, and lets another service have its folder. */
   readonly close: () => Promise<void>
 }
@@ -90,6 +94,7 @@ function givenDatabase(config: DatabaseConfig, contactPoints: string[]): Databas
     service,
     migration: migration ?? service,
     runtime: 'given',
+    ended: new AbortController().signal,
     close: async () => {},
   }
 }
@@ -113,14 +118,32 @@ async function embeddedDatabase(
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const logins = await loadLogins(join(folder, 'credentials.json'))
   const node = await openNode(runtime, { logins, clock, log, ...timeouts })
+  const watch = watchNode(node)
   let closing: Promise<void> | undefined
+  async function close(): Promise<void> {
+    watch.end()
+    await node.stop()
+    await releaseLock()
+  }
   return {
     contactPoints: [`127.0.0.1:${node.nativePort}`],
     localDataCenter: LOCAL_DATA_CENTER,
     ...logins,
     runtime: kind,
-    close: () => (closing ??= node.stop().then(releaseLock)),
+    ended: watch.ended,
+    close: () => (closing ??= close()),
   }
+}
+
+function watchNode(node: RunningNode) {
+  const ended = new AbortController()
+  const timer = setInterval(() => {
+    void node.isAlive().then((isAlive) => {
+      if (!isAlive) ended.abort()
+    })
+  }, WATCH_MS)
+  timer.unref()
+  return { ended: ended.signal, end: () => clearInterval(timer) }
 }
 
 /** Returns the logins of the embedded node of a data folder that has been started before. */

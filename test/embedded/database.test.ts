@@ -163,4 +163,10 @@ describe('fourth start', () => {
     expect(await nodePid(dataDir)).not.toBe(pid)
     expect(await bodyOf(database, WRITE_COUNT - 1)).toBe('kept')
   })
+
+  test('a node that is ended by somebody else is told of', async () => {
+    expect(database!.ended.aborted).toBe(false)
+    process.kill(await nodePid(dataDir), 'SIGKILL')
+    await expect.poll(() => database!.ended.aborted, { timeout: 10_000 }).toBe(true)
+  })
 })

@@ -6,7 +6,7 @@ import { openLog } from '../../src/log.ts'
 import { temporaryFolder } from './data-dir.ts'
 
 /** What tests get to work with: the given Cassandra, else one that is started for them. */
-export type TestDatabase = Omit<Database, 'close' | 'runtime'>
+export type TestDatabase = Omit<Database, 'close' | 'runtime' | 'ended'>
 
 declare module 'vitest' {
   interface ProvidedContext {
