@@ -7,7 +7,10 @@ import { AppError } from './error.ts'
 
 const PORT_MAX = 65_535
 
-const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max)
+const integer = (min: number, max: number) => {
+  const error = `a whole number from ${min} to ${max}`
+  return z.coerce.number({ error }).int({ error }).min(min, { error }).max(max, { error })
+}
 
 const contactPoint = z
   .string()
@@ -35,7 +38,10 @@ const replication = z
 const Environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1'),
   PORT: integer(0, PORT_MAX).default(8080), // 0: any free one
-  ADMIN_KEY: z.string().min(16).max(256).optional(),
+  ADMIN_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,256}$/, { message: '16 to 256 visible ASCII characters, no spaces' })
+    .optional(),
   DATA_DIR: z.string().min(1).default('.thousandfold'),
   CACHE_DIR: z
     .string()

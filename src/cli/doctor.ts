@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { styleText } from 'node:util'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { AppError } from '../error.ts'
 import { openLog, type Logger } from '../log.ts'
 import { declareMetrics } from '../metrics.ts'
 import { openSession } from '../store/session.ts'
@@ -20,10 +21,18 @@ export function registerDoctor(program: Command, context: CommandContext): void 
     .option('--json', 'print the findings as JSON')
     .action(async ({ json: isJson = false }: { json?: boolean }) => {
       const config = context.loadConfig()
-      const findings = await diagnose(config, openLog(config.LOG_LEVEL))
+      const findings = await diagnose(config, openLog(config.LOG_LEVEL)).catch(unreachable)
       context.print(isJson ? JSON.stringify({ findings }) : findings.map(findingLine).join('\n'))
       if (findings.some(({ isOk }) => !isOk)) context.exitWith(EXIT.failed)
     })
+}
+
+/** That Cassandra cannot be reached is a finding too, and the only one that can be made then. */
+function unreachable(error: unknown): Finding[] {
+  if (!(error instanceof AppError)) throw error
+  const remedy =
+    'is it running, and are CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DC and the login right?'
+  return [{ check: 'connection', isOk: false, message: error.message, remedy }]
 }
 
 async function diagnose(config: Config, log: Logger): Promise<Finding[]> {

@@ -22,6 +22,7 @@ const Answer = z.looseObject({
   steps: Steps,
   breakdown: z.array(z.object({ value: z.string(), steps: Steps })).default([]),
   unit: z.string(),
+  definition: z.string(),
   asOf: z.string(),
   warnings: z.array(z.string()),
   read: z.object({ partitions: z.number(), events: z.number() }),
@@ -46,11 +47,14 @@ export function registerFunnel(program: Command, context: CommandContext): void 
     .command('funnel')
     .description('ask a funnel: "page_view[path=/pricing] > add_to_cart|quick_buy > purchase"')
     .argument('<steps>', 'steps by >, alternatives by |, conditions in [ ], * for any event')
-    .option('--window <duration>', 'from the first step to the last, such as 30m, 12h, 7d')
+    .option(
+      '--window <duration>',
+      'from the first step to the last, such as 30m, 12h, 7d (default: 14d)',
+    )
     .option('--by <property>', 'break down by a property of the first step')
     .option('--limit <count>', 'values of the breakdown to show', parseCount)
-    .option('--from <moment>', 'a date, ISO 8601 with a zone')
-    .option('--to <moment>', 'the same; not included')
+    .option('--from <moment>', 'a date, ISO 8601 with a zone (default: 30 days before --to)')
+    .option('--to <moment>', 'the same; not included (default: now)')
     .option('--time-zone <zone>', 'in which dates are meant; the project’s by default')
     .option('--range-bounds <bounds>', 'entry: later steps may fall after --to; or all')
     .option('--source <source>', 'segments or events')
@@ -74,7 +78,16 @@ function queryOf(steps: string, options: FunnelOptions) {
 }
 
 /** For people: the whole and each value of the breakdown, then what the figures rest on. */
-function drawn({ steps, breakdown, unit, asOf, warnings, read, tookMs }: Answer): string {
+function drawn({
+  steps,
+  breakdown,
+  unit,
+  definition,
+  asOf,
+  warnings,
+  read,
+  tookMs,
+}: Answer): string {
   const labelWidth = Math.max(...steps.map(({ label }) => printable(label).length))
   const blocks = [
     bars(steps, labelWidth),
@@ -82,6 +95,10 @@ function drawn({ steps, breakdown, unit, asOf, warnings, read, tookMs }: Answer)
       (part) => `${styleText('bold', printable(part.value))}\n${bars(part.steps, labelWidth)}`,
     ),
     ...warnings.map((warning) => styleText('yellow', printable(warning))),
+    ...(steps[0]?.users === 0
+      ? ['Nobody: is it of another time? --from and --to ask for it.']
+      : []),
+    styleText('dim', definition),
     styleText(
       'dim',
       `${unit}, as of ${asOf}; read ${read.events} events of ${read.partitions} partitions in ${tookMs.total} ms`,

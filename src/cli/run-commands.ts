@@ -1,6 +1,13 @@
 import { Command, CommanderError } from 'commander'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { AppError, type ErrorCode } from '../error.ts'
+import { packageRoot } from '../package-root.ts'
 import { EXIT, type CommandContext } from './context.ts'
+
+const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+  version: string
+}
 
 /** What is wrong is what was typed. */
 const USAGE: readonly ErrorCode[] = ['INVALID_REQUEST', 'INVALID_QUERY']
@@ -15,6 +22,7 @@ export async function runCommands(
 ): Promise<void> {
   const program = new Command('thousandfold')
     .description('behaviour analytics on Apache Cassandra')
+    .version(version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),

@@ -39,7 +39,7 @@ export async function runService(
   } finally {
     const startedMs = clock.monotonicMs()
     await service.close().finally(() => removeServiceFile(config.DATA_DIR))
-    log.info({ tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'stopped')
+    log.info({ tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'the service has stopped')
   }
 }
 

@@ -26,8 +26,9 @@ export function registerStart(program: Command, context: CommandContext): void {
         await migrateKeyspace(config, database, log)
         await runService(config, database, { log, stopping }, async (service) => {
           const first = await firstProject(config, service)
-          const shown = { url: service.url, ...first }
-          context.print(isJson ? JSON.stringify(shown) : greeting(service, first))
+          const adminKey = service.isAdminKeyNew ? { adminKey: service.adminKey } : {}
+          const shown = { url: service.url, ...adminKey, ...first }
+          context.print(isJson ? JSON.stringify(shown) : greeting(config, service, first))
         })
       } finally {
         await database.close()
@@ -65,7 +66,11 @@ async function firstProject(
   return made
 }
 
-function greeting({ url, adminKey, isAdminKeyNew }: RunningService, first: FirstProject | null) {
+function greeting(
+  { ADMIN_KEY, DATA_DIR }: Config,
+  { url, adminKey, isAdminKeyNew }: RunningService,
+  first: FirstProject | null,
+): string {
   const time = new Date(clock.nowMs()).toISOString()
   const events = JSON.stringify([
     { id: 'e-1', event: 'page_view', userId: 4711, time, properties: { path: '/pricing' } },
@@ -74,6 +79,7 @@ function greeting({ url, adminKey, isAdminKeyNew }: RunningService, first: First
   const funnel = JSON.stringify({ steps: [{ event: 'page_view' }, { event: 'sign_up' }] })
   const lines = ['', `Thousandfold listens on ${url}  (the API: ${url}/docs)`, '']
   if (isAdminKeyNew) lines.push(`  admin key (shown once)  ${adminKey}`)
+  else if (ADMIN_KEY === undefined) lines.push(`  admin key               in ${DATA_DIR}/admin-key`)
   if (first === null) return lines.join('\n')
   const { id, writeKey, readKey } = first
   return [

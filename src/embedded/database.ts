@@ -122,6 +122,7 @@ async function embeddedDatabase(
   let closing: Promise<void> | undefined
   async function close(): Promise<void> {
     watch.end()
+    log.info({ node: node.name }, 'stopping Cassandra')
     await node.stop()
     await releaseLock()
   }

@@ -55,5 +55,8 @@ async function isAbandoned(path: string): Promise<boolean> {
   if (content === null) return false
   const owner = JSON.parse(content) as ProcessIdentity
   if (!(await isAlive(owner))) return true
-  throw new AppError('CONFLICT', `already running (pid ${owner.pid}): it holds ${path}`)
+  throw new AppError(
+    'CONFLICT',
+    `already running (pid ${owner.pid}, which holds ${path}): stop it, or give another DATA_DIR`,
+  )
 }

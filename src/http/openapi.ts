@@ -52,7 +52,6 @@ export function openApiDocument() {
     info: {
       title: 'Thousandfold',
       version: '1',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
         'Behaviour analytics on Apache Cassandra: events in, exact funnels out. Errors are RFC 9457 problem ' +
         'details with a `code`; a path that takes no such method answers 405 and says which it takes.',

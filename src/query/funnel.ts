@@ -9,6 +9,7 @@ import { conditionFault, type Condition } from '../analysis/condition.ts'
 import type { FunnelResult } from '../analysis/funnel-result.ts'
 import type { Step } from '../analysis/step-mask.ts'
 import type { Clock } from '../clock.ts'
+import { DAY_MS } from '../event/day.ts'
 import { AppError, type QueryFault } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
@@ -163,14 +164,25 @@ function labelOf({ label, event, anyOf }: QueryStep): string {
 
 function definitionOf({ windowMs, rangeBounds, breakdown }: FunnelQuery, range: Range): string {
   const [start, end] = [range.startMs, range.endMs].map((ms) => new Date(ms).toISOString())
-  const bounds =
-    rangeBounds === 'all' ? 'all of it' : 'which begins (later steps may fall after it)'
+  const later = rangeBounds === 'all' ? 'and so are later steps' : 'while later steps may be later'
   const split =
     breakdown === null ? '' : `, split by ${breakdown.property} at the first step of that chain`
   return (
-    `Users by their longest chain of distinct events in step order, all within ${windowMs} ms of the ` +
-    `chain's first event, ${bounds} from ${start} to before ${end}${split}.`
+    `Users by their longest chain of distinct events in step order, all within ${durationText(windowMs)} ` +
+    `of the chain's first event, which is from ${start} to before ${end}, ${later}${split}.`
   )
+}
+
+/** In the largest unit that divides it. */
+function durationText(durationMs: number): string {
+  const units = [
+    [DAY_MS, 'days'],
+    [3_600_000, 'hours'],
+    [60_000, 'minutes'],
+    [1_000, 'seconds'],
+  ] as const
+  const [unitMs, unit] = units.find(([ms]) => durationMs % ms === 0) ?? [1, 'milliseconds']
+  return `${durationMs / unitMs} ${unit}`
 }
 
 function round(ms: number): number {

@@ -7,7 +7,8 @@ import type { TimelinePosition, UserTimeline } from '../store/user-timeline.ts'
 import type { Admission } from './admission.ts'
 
 export const USER_EVENTS_MAX = 1_000
-const MONTHS_AT_ONCE = 4
+/** Months read at once, one wave after the other, the last one again and again: most users need one. */
+const WAVES = [1, 3, 12] as const
 /** After every id that an event can have: Cassandra orders UUIDs by version first. */
 const EVENT_ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -54,7 +55,8 @@ export function openUserEvents(dependencies: {
     }
     const found: StoredEvent[] = []
     let month = monthOf(before.eventTimeMs)
-    for (let width = 1; found.length < count && month >= monthOf(startMs); width = MONTHS_AT_ONCE) {
+    for (let wave = 0; found.length < count && month >= monthOf(startMs); wave++) {
+      const width = WAVES[wave] ?? WAVES.at(-1)!
       const months = Array.from({ length: width }, (_, index) => month - index)
       const parts = await Promise.all(
         months

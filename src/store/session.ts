@@ -69,7 +69,7 @@ export async function openSession(options: SessionOptions) {
   })
   await client.connect().catch(async (error: unknown) => {
     await client.shutdown()
-    throw translated(error, 'session', 'connect')
+    throw translated(error, 'Cassandra', `at ${options.contactPoints.join()}`)
   })
 
   async function run(
