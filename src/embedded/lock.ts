@@ -57,6 +57,6 @@ async function isAbandoned(path: string): Promise<boolean> {
   if (!(await isAlive(owner))) return true
   throw new AppError(
     'CONFLICT',
-    `already running (pid ${owner.pid}, which holds ${path}): stop it, or give another DATA_DIR`,
+    `already running (pid ${owner.pid}): it holds ${path}; stop it, or give another DATA_DIR`,
   )
 }

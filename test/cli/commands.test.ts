@@ -68,11 +68,12 @@ describe('the command line', () => {
 
   test('draws a funnel with bars, counts and shares, and what it rests on', async () => {
     const { code, out } = await funnel(FUNNEL, '--window', '7d')
-    const [first, second, third, , below] = stripVTControlCharacters(out).split('\n')
+    const [first, second, third, , definition, , below] = stripVTControlCharacters(out).split('\n')
     expect(code).toBe(0)
     expect(first).toMatch(/^1 page_view +█{40} 3$/)
     expect(second).toMatch(/^2 page_view +█{27}░{13} 2 {2}66\.7 % of all, 66\.7 % of the last$/)
     expect(third).toMatch(/^3 purchase or quick_buy █{13}░{27} 1 {2}33\.3 % of all, 50\.0 % of/)
+    expect(definition).toMatch(/^Users by their longest chain .* all within 7 days of .*\.$/)
     expect(below).toMatch(/^users, as of .*Z; read \d+ events of \d+ partitions in [\d.]+ ms$/)
   })
 
