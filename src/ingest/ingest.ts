@@ -4,17 +4,12 @@ import { checkEvent, isRejection } from '../event/check-event.ts'
 import { dayOf } from '../event/day.ts'
 import type { Rejection } from '../event/event.ts'
 import type { Metrics } from '../metrics.ts'
+import type { EventBatch } from '../wire/event-batch.ts'
 import type { FirstSight, SightedEvent } from './first-sight.ts'
 import type { CommitProject, GroupCommit } from './group-commit.ts'
 import type { MinuteCounts } from './minute-counts.ts'
 import { untilStored } from './retry.ts'
 import type { UserGuard } from './user-guard.ts'
-
-/** Events as parsed, and how to write their properties back with the digits that they came with. */
-export interface EventBatch {
-  readonly events: readonly unknown[]
-  readonly stringify: (part: unknown) => string
-}
 
 export interface IngestOutcome {
   readonly accepted: number

@@ -23,7 +23,6 @@ export interface RawRead {
 
 /** The bucket-days that hold anything within a range, by bucket. */
 export interface RawPlan {
-  readonly partitionCount: number
   readonly daysOfBucket: ReadonlyMap<number, readonly number[]>
 }
 
@@ -90,7 +89,7 @@ export function openRawEvents(dependencies: {
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
     async plan({ projectId, range, signal }: RawRead): Promise<RawPlan> {
       const daysOfBucket = new Map<number, number[]>()
-      if (range.startMs >= range.endMs) return { partitionCount: 0, daysOfBucket }
+      if (range.startMs >= range.endMs) return { daysOfBucket }
       const firstDay = dayOf(range.startMs)
       const lastDay = dayOf(range.endMs - 1)
       let partitionCount = 0
@@ -111,7 +110,7 @@ export function openRawEvents(dependencies: {
           else days.push(day)
         }
       }
-      return { partitionCount, daysOfBucket }
+      return { daysOfBucket }
     },
 
     /** Calls `fold` once a bucket, with its events of the range in time order. Returns what was read. */

@@ -15,16 +15,11 @@ export interface RowWrite {
 }
 
 /** An event as it is told to those who ask; `properties` is the JSON text that was sent. */
-export interface StoredEvent {
+export interface StoredEvent extends Omit<Event, 'eventId' | 'sentId'> {
+  /** As text. */
   readonly eventId: string
+  /** The sender's, else the event id. */
   readonly id: string
-  readonly eventName: string
-  readonly userId: string
-  readonly anonymousId: string | null
-  readonly sessionId: string | null
-  readonly eventTimeMs: number
-  readonly receivedAtMs: number
-  readonly properties: string
 }
 
 /** The columns that `events` and `user_timeline` share, after their keys. */

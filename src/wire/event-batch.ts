@@ -6,8 +6,9 @@ import { assertFewValues } from './json-values.ts'
 export const EVENTS_PER_REQUEST_MAX = 1_000
 
 /** The body of `POST /v1/events`, taken apart but not yet checked event by event. */
-export interface ParsedBatch {
+export interface EventBatch {
   readonly events: readonly unknown[]
+  /** Writes properties back with the digits that they came with. */
   readonly stringify: (part: unknown) => string
 }
 
@@ -15,7 +16,7 @@ export interface ParsedBatch {
  * Reads one event, an array of events, or `{ events: […] }`. Throws INVALID_REQUEST for what is no such
  * thing, TOO_MANY_EVENTS for more than 1,000, BODY_TOO_LARGE for more values than so many events have.
  */
-export function parseEventBatch(body: Buffer): ParsedBatch {
+export function parseEventBatch(body: Buffer): EventBatch {
   if (!isUtf8(body)) throw new AppError('INVALID_REQUEST', 'the body is not UTF-8')
   assertFewValues(body)
   const { value, stringify } = parseJson(body.toString('utf8').replace(/^\ufeff/, ''))
