@@ -1,12 +1,13 @@
 import process from 'node:process'
 import { crash } from './crash.ts'
+import { funnel } from './funnel.ts'
 import { ingest } from './ingest.ts'
 import { rubbish } from './rubbish.ts'
 import { timeline } from './timeline.ts'
 
 // `npm run bench -- NAME`: each prints what it does, and as its last line one JSON document. They run the
 // built service, so `npm run build` comes first.
-const benches: Record<string, () => Promise<unknown>> = { crash, ingest, rubbish, timeline }
+const benches: Record<string, () => Promise<unknown>> = { crash, funnel, ingest, rubbish, timeline }
 
 const [name = ''] = process.argv.slice(2)
 const bench = benches[name]

@@ -29,7 +29,7 @@ export async function startServiceProcess(
     stdio: ['ignore', log.fd, log.fd],
   })
   await log.close()
-  const { url } = await readyService(child, dataDir)
+  const { url } = await waitForService(child, dataDir)
   const adminKey = (await readFile(join(dataDir, 'admin-key'), 'utf8')).trim()
   return {
     ...{ url, pid: child.pid!, dataDir, adminKey },
@@ -42,16 +42,19 @@ export async function startServiceProcess(
   }
 }
 
-async function readyService(child: ChildProcess, dataDir: string): Promise<{ url: string }> {
+/** Resolves when the service has written where it listens. */
+export async function waitForService(
+  child: ChildProcess,
+  dataDir: string,
+): Promise<{ url: string }> {
   for (let waitedMs = 0; waitedMs < READY_TIMEOUT_MS; waitedMs += POLL_MS) {
     if (child.exitCode !== null) break
     const text = await readFile(join(dataDir, 'service.json'), 'utf8').catch(() => null)
     if (text !== null) return JSON.parse(text) as { url: string }
     await sleep(POLL_MS)
   }
-  throw new Error(
-    `the service did not start:\n${await readFile(join(dataDir, 'service.log'), 'utf8')}`,
-  )
+  const log = await readFile(join(dataDir, 'service.log'), 'utf8').catch(() => '')
+  throw new Error(`the service did not start:\n${log}`)
 }
 
 /** Makes a project; returns its id and keys. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { availableParallelism, homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
@@ -83,6 +83,13 @@ const Environment = z.object({
   QUERY_READS_IN_FLIGHT_MAX: integer(1, 1_024).default(32),
   QUERY_PARTITIONS_MAX: integer(1, 100_000_000).default(1_000_000),
   QUERY_TIMEOUT_MS: integer(100, 3_600_000).default(600_000),
+  QUERY_THREADS: integer(1, 64).default(Math.min(8, availableParallelism())),
+  QUERY_MEMORY_MB: integer(16, 65_536).default(256),
+  QUERY_EVENTS_MAX: integer(1, 100_000_000_000).default(500_000_000),
+  SEGMENT_CACHE_MB: integer(0, 1_048_576).default(256),
+
+  // Sealing.
+  SEALING: z.enum(['on', 'off']).default('on'),
 
   SHUTDOWN_TIMEOUT_MS: integer(1_000, 600_000).default(20_000),
 })

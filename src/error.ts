@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'OVERLOADED'
   | 'STORE_UNAVAILABLE'
   | 'SCHEMA_OUTDATED'
+  | 'DATA_DAMAGED'
   | 'EMBEDDED_UNAVAILABLE'
   | 'INTERNAL'
 

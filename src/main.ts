@@ -8,7 +8,9 @@ import { listen } from './http/server.ts'
 import { openIngestPath } from './ingest/ingest-path.ts'
 import type { Logger } from './log.ts'
 import { declareMetrics } from './metrics.ts'
+import { openFoldPool } from './query/fold-pool.ts'
 import { openQuestions } from './query/questions.ts'
+import { openSealThread } from './seal/seal-thread.ts'
 import { openReadiness } from './store/readiness.ts'
 import { openSession, type SessionOptions } from './store/session.ts'
 import { openStores } from './store/stores.ts'
@@ -18,6 +20,23 @@ export type Database = Pick<
   SessionOptions,
   'contactPoints' | 'localDataCenter' | 'credentials' | 'onWarning'
 >
+
+/** The threads beside this one: for folding, and for sealing. Each has a session of its own. */
+function openThreads(config: Config, { onWarning, ...address }: Database, log: Logger) {
+  const database = { ...address, keyspace: config.CASSANDRA_KEYSPACE }
+  const logLevel = config.LOG_LEVEL
+  const pool = openFoldPool({
+    ...{ threadCount: config.QUERY_THREADS, start: { database, logLevel }, onWarning, log },
+  })
+  const sealing = openSealThread({
+    ...{ start: { database, logLevel, isSealing: config.SEALING === 'on' }, onWarning, log },
+  })
+  return {
+    ...{ pool, sealing },
+    threadMetrics: async () => [...(await pool.metrics()), ...(await sealing.metrics())],
+    closeThreads: async () => void (await Promise.all([pool.close(), sealing.close()])),
+  }
+}
 
 /** Runs the service: session, tables, ingest, questions, routes, listening; ends them in reverse. */
 export async function openService(
@@ -35,17 +54,21 @@ export async function openService(
   })
   const stores = openStores(session)
   const path = openIngestPath({ stores, limits: config, clock, metrics, log })
-  const questions = openQuestions({ stores, limits: config, clock, metrics })
+  const { pool, sealing, closeThreads, threadMetrics } = openThreads(config, database, log)
+  const threads = { pool, sealNow: sealing.sealNow }
+  const questions = openQuestions({ stores, threads, limits: config, clock, metrics })
   const projects = openProjectUpkeep({ ...stores, clock })
 
   const access = openAccess({ ...stores, adminKey, clock })
   const bodies = openBodies(config.BODY_BYTES_IN_FLIGHT_MAX)
-  const health = { readiness: openReadiness(session), connections: session.connections, metrics }
+  const connections = session.connections
+  const health = { readiness: openReadiness(session), connections, metrics, threadMetrics }
   const routes = allRoutes({ gate: { access, bodies }, ...path, questions, projects, health })
   const app = openApp({ ...routes, metrics, log })
   async function closeAll(giveUp: AbortSignal): Promise<void> {
     try {
       await path.close(giveUp)
+      await closeThreads()
     } finally {
       await session.close()
     }

@@ -1,11 +1,25 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client'
 
 export type Metrics = ReturnType<typeof declareMetrics>
 
-/** Every metric, in one place: a name here is a promise to whoever draws a graph of it. */
-export function declareMetrics(registry: Registry = new Registry()) {
+/** A registry as JSON, which can cross from thread to thread. */
+export type MetricsJson = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/**
+ * Every metric, in one place: a name here is a promise to whoever draws a graph of it. A thread leaves out
+ * those of the process, which the main thread tells.
+ */
+export function declareMetrics({ isThread = false } = {}) {
+  const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+  if (!isThread) collectDefaultMetrics({ register: registry })
   return {
     registry,
     httpRequest: new Histogram({
@@ -71,6 +85,23 @@ export function declareMetrics(registry: Registry = new Registry()) {
       help: 'Events read by questions.',
       registers,
     }),
+    sealEvents: new Counter({
+      name: 'seal_events_total',
+      help: 'Events taken from blocks, copies included.',
+      registers,
+    }),
+    sealDuration: new Histogram({
+      name: 'seal_duration_seconds',
+      help: 'Time of one pass, or one merge, by part.',
+      labelNames: ['part'] as const,
+      buckets: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30],
+      registers,
+    }),
+    sealFailures: new Counter({
+      name: 'seal_failures_total',
+      help: 'Times that sealing a project failed; it is tried again.',
+      registers,
+    }),
     storeStatement: new Histogram({
       name: 'store_statement_duration_seconds',
       help: 'Time of one Cassandra statement, by table, operation and outcome.',
@@ -94,4 +125,9 @@ export function declareMetrics(registry: Registry = new Registry()) {
       registers,
     }),
   }
+}
+
+/** Adds up what several threads measured, as text for Prometheus. */
+export async function metricsText(parts: readonly MetricsJson[]): Promise<string> {
+  return await AggregatorRegistry.aggregate([...parts]).metrics()
 }

@@ -1,20 +1,39 @@
 import assert from 'node:assert'
-import type { Columns } from '../segment/columns.ts'
+import type { Rows, Span } from './merge-runs.ts'
 import { firstSteps, loadTieSet, openTieSet } from './tie-set.ts'
-import { openTieSplit } from './tie-split.ts'
+import { isOfManyUsers, openTieSplit, splitTie } from './tie-split.ts'
 
-/** The users of a fold group, and a funnel's chains among their events. */
+/** What makes a chain. Steps are 1 to 32. */
 export interface ChainShape {
-  readonly userCount: number
   readonly stepCount: number
   readonly windowMs: number
 }
 
+/** What is kept of the chains of a fold group. */
+export interface ChainState {
+  readonly userCount: number
+  /**
+   * By user, then step, the last step left out. Never rises with the step. Longer than need be, the last two
+   * cells belonging to `takeStep`.
+   */
+  readonly startMs: Float64Array
+  /** By user: 1 where a chain has reached the last step. */
+  readonly isDone: Uint8Array
+}
+
 export interface Chains {
-  /** Goes on with rows in time order, all later than those of the call before. */
-  readonly fold: (columns: Columns, masks: Uint32Array) => void
-  /** Returns, by user, how many steps the user's best chain has so far. */
-  readonly furthest: () => Uint8Array
+  readonly open: (userCount: number) => ChainState
+  /**
+   * Goes on with the rows of a span, in time order and all later than those of the call before; `startMs`
+   * is when their day begins. Each has a bit. Clears the bits of steps that no chain could take there.
+   */
+  readonly fold: (state: ChainState, rows: Rows, span: Span, startMs: number) => void
+  /** Returns, by step, how many users have a chain that has reached it. */
+  readonly users: (state: ChainState) => number[]
+  /** Returns, by user, how many steps the user's best chain has so far; valid until the next call. */
+  readonly furthest: (state: ChainState) => Uint8Array
+  /** Gives a state back, for its arrays to be used again. */
+  readonly release: (state: ChainState) => void
 }
 
 /**
@@ -25,66 +44,174 @@ export interface Chains {
  * not needed: what they can still reach within the window, the newest can reach too. The idea is that of
  * ClickHouse's `windowFunnel`; events of equal time are matched as a set instead of in their order.
  */
-export function openChains({ userCount, stepCount, windowMs }: ChainShape): Chains {
-  // By user, then step. Never rises with the step, since a chain has reached all steps before its last.
-  const startMs = new Float64Array(userCount * stepCount).fill(-Infinity)
-  const splitTies = openTieSplit(userCount)
+export function openChains({ stepCount, windowMs }: ChainShape): Chains {
+  const last = stepCount - 1
+  const tieSplit = openTieSplit()
   const tieSet = openTieSet(stepCount)
-  let lastMs = -Infinity
+  const free: ChainState[] = []
+  let reached = new Uint8Array(0)
 
-  function takeOne(user: number, timeMs: number, mask: number): void {
-    const base = user * stepCount
-    // The last step first, so that one event takes a chain one step further, not two.
-    for (let rest = mask; rest !== 0;) {
-      const step = 31 - Math.clz32(rest)
-      rest ^= 1 << step
-      const chainStartMs = step === 0 ? timeMs : startMs[base + step - 1]!
-      if (timeMs - chainStartMs <= windowMs) startMs[base + step] = chainStartMs
+  /** Takes the rows of a span, all of one time. */
+  function takeTie(state: ChainState, rows: Rows, span: Span, timeMs: number): void {
+    const { user, mask } = rows
+    if (isOfManyUsers(rows, span)) {
+      for (let row = span.from; row < span.to; row++)
+        mask[row] = takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+      return
+    }
+    splitTie(tieSplit, rows, span, state.userCount)
+    for (let index = 0, from = 0; index < tieSplit.userCount; index++) {
+      const to = tieSplit.ends[index]!
+      const row = tieSplit.rows[from]!
+      if (to - from === 1)
+        mask[row] = takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+      else {
+        loadTieSet(tieSet, mask, tieSplit.rows, { from, to })
+        takeTied(state, user[row]!, timeMs)
+      }
+      from = to
     }
   }
 
-  /** The same for several events of one user and time: a chain may take a run of steps among them. */
-  function takeTied(user: number, timeMs: number): void {
-    const base = user * stepCount
+  /** Takes several events of one user and time: a chain may take a run of steps among them. */
+  function takeTied({ startMs, isDone }: ChainState, user: number, timeMs: number): void {
+    const base = user * last
     const firstStep = firstSteps(tieSet, stepCount)
-    for (let step = stepCount - 1; step >= 0; step--) {
+    for (let step = last; step >= 0; step--) {
       const first = firstStep[step]!
       if (first > step) continue
       const chainStartMs = first === 0 ? timeMs : startMs[base + first - 1]!
-      if (timeMs - chainStartMs <= windowMs) startMs[base + step] = chainStartMs
+      if (timeMs - chainStartMs > windowMs) continue
+      if (step === last) isDone[user] = 1
+      else startMs[base + step] = chainStartMs
     }
   }
 
-  function fold({ rowCount, timeMs, user }: Columns, masks: Uint32Array): void {
-    for (let row = 0; row < rowCount; row++) {
-      const mask = masks[row]!
-      if (mask === 0) continue
-      const rowMs = timeMs[row]!
-      assert(rowMs > lastMs && user[row]! < userCount, 'rows in time order, of users of the group')
-      lastMs = rowMs
-      if (row + 1 === rowCount || timeMs[row + 1] !== rowMs) {
-        takeOne(user[row]!, rowMs, mask)
-        continue
+  return {
+    open(userCount) {
+      const used = free.pop()
+      const isUsable = used !== undefined && used.isDone.length >= userCount
+      const startMs = isUsable ? used.startMs : new Float64Array(userCount * last + 2)
+      const isDone = isUsable ? used.isDone : new Uint8Array(userCount)
+      startMs.fill(-Infinity, 0, userCount * last)
+      isDone.fill(0, 0, userCount)
+      return { userCount, startMs, isDone }
+    },
+
+    fold(state, rows, { from, to }, dayStartMs) {
+      const { timeMs, user, mask } = rows
+      for (let row = from; row < to; row++) {
+        const rowMs = timeMs[row]!
+        if (user[row]! >= state.userCount) assert.fail('users of the group')
+        if (row + 1 === to || timeMs[row + 1]! > rowMs) {
+          mask[row] = takeOne(state, user[row]!, mask[row]!, dayStartMs + rowMs, last, windowMs)
+          continue
+        }
+        const tied = { from: row, to: row + 1 }
+        while (tied.to < to && timeMs[tied.to] === rowMs) tied.to++
+        if (tied.to < to && timeMs[tied.to]! < rowMs) assert.fail('rows in time order')
+        takeTie(state, rows, tied, dayStartMs + rowMs)
+        row = tied.to - 1
       }
-      const from = row
-      while (row + 1 < rowCount && timeMs[row + 1] === rowMs) row++
-      splitTies({ user, masks, from, to: row + 1 }, (tiedUser, rows, tiedCount) => {
-        if (tiedCount === 1) return takeOne(tiedUser, rowMs, masks[rows[0]!]!)
-        loadTieSet(tieSet, masks, rows, tiedCount)
-        takeTied(tiedUser, rowMs)
-      })
-    }
-  }
+    },
 
-  return { fold, furthest: () => stepsReached(startMs, stepCount) }
+    users: (state) => countReached(state, last),
+    furthest(state) {
+      if (reached.length < state.userCount) reached = new Uint8Array(state.userCount)
+      return stepsReached(state, last, reached)
+    },
+    release: (state) => void free.push(state),
+  }
 }
 
-function stepsReached(startMs: Float64Array, stepCount: number): Uint8Array {
-  const reached = new Uint8Array(startMs.length / stepCount)
-  for (let user = 0; user < reached.length; user++) {
+/** Takes one event as every step of its mask that it can be; returns those. */
+function takeOne(
+  state: ChainState,
+  user: number,
+  mask: number,
+  timeMs: number,
+  last: number,
+  windowMs: number,
+): number {
+  return (mask & (mask - 1)) === 0
+    ? takeStep(state, user, mask, timeMs, last, windowMs)
+    : takeSteps(state, user, mask, timeMs, last, windowMs)
+}
+
+/**
+ * For a mask of one bit, which most are. Whether the step is the entry and whether
+ * the window holds is as good as random, so it is done without branches: they would be guessed wrong, at
+ * the price of all the rest.
+ */
+function takeStep(
+  { startMs, isDone }: ChainState,
+  user: number,
+  mask: number,
+  timeMs: number,
+  last: number,
+  windowMs: number,
+): number {
+  const step = 31 - Math.clz32(mask)
+  const at = user * last + step
+  const nowAt = startMs.length - 1
+  const nowhere = startMs.length - 2
+  startMs[nowAt] = timeMs
+  const chainStartMs = startMs[nowAt + ((at - 1 - nowAt) & -Number(step > 0))]!
+  const isTaken = -Number(timeMs - chainStartMs <= windowMs)
+  if (step === last) isDone[user]! |= isTaken & 1
+  else startMs[nowhere + ((at - nowhere) & isTaken)] = chainStartMs
+  return mask & isTaken
+}
+
+/** For any mask. */
+function takeSteps(
+  { startMs, isDone }: ChainState,
+  user: number,
+  mask: number,
+  timeMs: number,
+  last: number,
+  windowMs: number,
+): number {
+  const base = user * last
+  let taken = 0
+  // The last step first, so that one event takes a chain one step further, not two.
+  for (let rest = mask; rest !== 0;) {
+    const step = 31 - Math.clz32(rest)
+    rest ^= 1 << step
+    const chainStartMs = step === 0 ? timeMs : startMs[base + step - 1]!
+    if (timeMs - chainStartMs > windowMs) continue
+    if (step === last) isDone[user] = 1
+    else startMs[base + step] = chainStartMs
+    taken |= 1 << step
+  }
+  return taken
+}
+
+function countReached({ userCount, startMs, isDone }: ChainState, last: number): number[] {
+  const users = new Array<number>(last + 1).fill(0)
+  for (let step = 0; step < last; step++) {
     let count = 0
-    while (count < stepCount && startMs[user * stepCount + count] !== -Infinity) count++
+    const end = userCount * last
+    for (let at = step; at < end; at += last) count += Number(startMs[at]! > -Infinity)
+    users[step] = count
+  }
+  let doneCount = 0
+  for (let user = 0; user < userCount; user++) doneCount += isDone[user]!
+  users[last] = doneCount
+  return users
+}
+
+// Without branches, as all loops over users here: who has reached what cannot be guessed.
+function stepsReached(
+  { userCount, startMs, isDone }: ChainState,
+  last: number,
+  reached: Uint8Array,
+): Uint8Array {
+  for (let user = 0; user < userCount; user++) {
+    let count = isDone[user]!
+    const end = (user + 1) * last
+    for (let at = user * last; at < end; at++) count += Number(startMs[at]! > -Infinity)
     reached[user] = count
   }
-  return reached
+  return reached.subarray(0, userCount)
 }

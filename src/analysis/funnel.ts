@@ -1,10 +1,11 @@
 import assert from 'node:assert'
-import type { Columns, Value } from '../segment/columns.ts'
-import { openChains } from './chain.ts'
-import { textOf } from './condition.ts'
-import { entryValues, type EntryRows } from './entry-value.ts'
+import type { DayRuns } from '../segment/columns.ts'
+import { openChains, type ChainShape } from './chain.ts'
+import { DAY_MS, openDayRows } from './day-rows.ts'
+import { openEntryCodes, type KeptDay } from './entry-value.ts'
 import { funnelResult, type FunnelResult } from './funnel-result.ts'
-import { compileSteps, type Step } from './step-mask.ts'
+import type { Step } from './step-mask.ts'
+import { openTextCodes } from './text-codes.ts'
 
 export const FUNNEL_STEPS_MAX = 32
 /** How many values a breakdown shows when the question does not say. */
@@ -35,10 +36,10 @@ export interface FunnelCounts {
 
 export interface FunnelGroup {
   /**
-   * Takes some of the group's events. Calls come in time order, and events of equal time in one call. With
-   * a breakdown the columns are kept until `close`.
+   * Takes all of the group's events of a day that can satisfy a step. Days come in ascending order; those
+   * without events may be left out. Nothing of the runs is kept but the texts to break down by.
    */
-  readonly fold: (columns: Columns) => void
+  readonly fold: (day: DayRuns) => void
   /** Returns the group's counts. The last call. */
   readonly close: () => FunnelCounts
 }
@@ -62,26 +63,36 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
   const stepCount = spec.steps.length
   assert(stepCount >= 1 && stepCount <= FUNNEL_STEPS_MAX)
   assert(spec.windowMs >= 0 && Number.isFinite(spec.windowMs))
-  const stepMasks = compileSteps(spec.steps)
+  const shape = { stepCount, windowMs: spec.windowMs }
+  const breakdown = spec.breakdown && openBreakdown(spec.breakdown.property, shape)
+  const dayRows = openDayRows(spec, breakdown)
+  const chains = openChains(shape)
 
   function openGroup(userCount: number): FunnelGroup {
-    const shape = { userCount, stepCount, windowMs: spec.windowMs }
-    const chains = openChains(shape)
-    const parts: EntryRows[] = []
+    const state = chains.open(userCount)
+    const days: KeptDay[] = []
+    let lastDay = -Infinity
     return {
-      fold(columns) {
-        const masks = stepMasks(columns)
-        clearOutside(masks, columns, spec)
-        chains.fold(columns, masks)
-        if (spec.breakdown === null) return
-        parts.push({ columns, masks, values: columns.properties.get(spec.breakdown.property) })
+      fold(runs) {
+        assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
+        lastDay = runs.day
+        const startMs = runs.day * DAY_MS
+        const span = dayRows.read(runs)
+        chains.fold(state, dayRows.rows, span, startMs)
+        if (breakdown === null) return
+        days.push(breakdown.entryCodes.keep(dayRows.rows, span, startMs, userCount))
       },
       close() {
-        const furthest = chains.furthest()
-        const users = usersByStep(furthest, stepCount)
-        if (spec.breakdown === null) return { users, breakdown: null }
-        const values = entryValues(parts, furthest, shape)
-        return { users, breakdown: usersByValue(values, furthest, stepCount) }
+        lastDay = Infinity
+        const users = chains.users(state)
+        if (breakdown === null) {
+          chains.release(state)
+          return { users, breakdown: null }
+        }
+        const furthest = chains.furthest(state)
+        chains.release(state)
+        const codes = breakdown.entryCodes.choose(days, furthest, dayRows.rows)
+        return { users, breakdown: usersByText(codes, furthest, stepCount, breakdown.texts.texts) }
       },
     }
   }
@@ -97,7 +108,7 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
   }
 }
 
-/** Returns the paths of the properties that the columns must have, each once. */
+/** Returns the paths of the properties that the runs must have, each once. */
 export function propertiesOf({ steps, breakdown }: FunnelSpec): string[] {
   const conditions = steps.flatMap(({ matchers }) => matchers.flatMap(({ where }) => where))
   const paths = conditions.map(({ property }) => property)
@@ -115,48 +126,27 @@ export function eventNamesOf({ steps }: FunnelSpec): string[] | null {
   return [...names]
 }
 
-function clearOutside(masks: Uint32Array, { rowCount, timeMs }: Columns, spec: FunnelSpec): void {
-  const from = firstRowAt(timeMs, rowCount, spec.entryStartMs)
-  const to = firstRowAt(timeMs, rowCount, spec.lastEndMs)
-  masks.fill(0, 0, from)
-  masks.fill(0, to)
-  for (let row = firstRowAt(timeMs, rowCount, spec.entryEndMs); row < to; row++) masks[row]! &= ~1
+function openBreakdown(property: string, shape: ChainShape) {
+  const texts = openTextCodes()
+  return { property, texts, entryCodes: openEntryCodes(shape, texts.texts) }
 }
 
-/** Returns the first row whose time is `atMs` or later; `rowCount` where there is none. */
-function firstRowAt(timeMs: Float64Array, rowCount: number, atMs: number): number {
-  let low = 0
-  let high = rowCount
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (timeMs[middle]! < atMs) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-function usersByStep(furthest: Uint8Array, stepCount: number): number[] {
-  const users = zeros(stepCount)
-  for (const count of furthest) if (count > 0) users[count - 1]!++
-  return fromFurthest(users)
-}
-
-function usersByValue(
-  values: readonly (Value | null)[],
+function usersByText(
+  codes: Uint32Array,
   furthest: Uint8Array,
   stepCount: number,
+  texts: readonly (string | null)[],
 ): Map<string | null, number[]> {
-  const byValue = new Map<string | null, number[]>()
-  furthest.forEach((count, user) => {
-    if (count === 0) return
-    const value = values[user]!
-    const text = value === null ? null : textOf(value)
-    let users = byValue.get(text)
-    if (users === undefined) byValue.set(text, (users = zeros(stepCount)))
-    users[count - 1]!++
+  const byCode: (number[] | undefined)[] = []
+  for (let user = 0; user < furthest.length; user++) {
+    const count = furthest[user]!
+    if (count > 0) (byCode[codes[user]!] ??= zeros(stepCount))[count - 1]!++
+  }
+  const byText = new Map<string | null, number[]>()
+  byCode.forEach((users, code) => {
+    if (users !== undefined) byText.set(texts[code]!, fromFurthest(users))
   })
-  for (const users of byValue.values()) fromFurthest(users)
-  return byValue
+  return byText
 }
 
 /** Turns users by their furthest step into users who reached each step, in place. */

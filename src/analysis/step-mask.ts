@@ -1,5 +1,5 @@
-import type { CodedColumn, Columns, Value } from '../segment/columns.ts'
-import { compileCondition, truthTable, type Condition, type ValueTest } from './condition.ts'
+import type { CodedColumn, Run, Value } from '../segment/columns.ts'
+import { compileCondition, truthTable, type Condition } from './condition.ts'
 
 /** An event satisfies it by its name (null: any) and by all conditions. */
 export interface EventMatcher {
@@ -12,130 +12,185 @@ export interface Step {
   readonly matchers: readonly EventMatcher[]
 }
 
-/** Returns, by row, the steps that the row's event satisfies: bit k for step k. */
-export type StepMasks = (columns: Columns) => Uint32Array
+/** The steps that the events of a run satisfy, bit k for step k. Steps are 1 to 32. */
+export interface RunMask {
+  /** By their name alone: every row's. */
+  readonly plain: number
+  /** By their properties as well: a row has the bits that all columns of any of these have for it. */
+  readonly lookups: readonly (readonly Lookup[])[]
+  /** `plain` and all that the look-ups can give. Where it is 0 no row satisfies any step. */
+  readonly possible: number
+}
+
+/** A column of a run, and the bits that its rows have by their code. */
+interface Lookup {
+  readonly codes: CodedColumn['codes']
+  readonly bits: Uint32Array
+}
+
+type Values = readonly (Value | null)[]
+
+/** What a run without a column of some path has in it. */
+const MISSING: Values = [null]
 
 /**
- * Prepares 1 to 32 steps. The function returned reads each row by table look-ups only; conditions are
- * evaluated once per value of a column's dictionary. A property without a column is missing in every row.
+ * Prepares 1 to 32 steps. Conditions are evaluated once per value of a dictionary, also where several
+ * steps have the same one and where a dictionary (the same array) comes again in another run.
  */
-export function compileSteps(steps: readonly Step[]): StepMasks {
-  const tests = new Map<string, ConditionTest>()
-  const matchers = steps.flatMap((step, stepIndex) =>
-    step.matchers.map((matcher) => compileMatcher(matcher, stepIndex, tests)),
-  )
-  return (columns) => {
-    const { rowCount, event } = columns
-    const { plain, conditional } = tablesOf(matchers, columns)
-    const masks = new Uint32Array(rowCount)
-    const codes = event.codes
-    for (let row = 0; row < rowCount; row++) masks[row] = plain[codes[row]!]!
-    if (conditional.some((lookups) => lookups !== null)) addConditional(masks, codes, conditional)
-    return masks
+export function compileSteps(steps: readonly Step[]): (run: Run) => RunMask {
+  const truths = new Map<string, Truth>()
+  const plans = new Map<string, NamePlan>()
+  return (run) => {
+    let plan = plans.get(run.eventName)
+    if (plan === undefined) plans.set(run.eventName, (plan = planOf(steps, run.eventName, truths)))
+    return runMaskOf(plan, run)
   }
 }
 
-interface CompiledMatcher {
-  readonly bit: number
-  readonly eventName: string | null
-  readonly tests: readonly ConditionTest[]
-}
-
-/** The same object for the same condition in several steps, so that its table is made once. */
-interface ConditionTest {
-  readonly property: string
-  readonly test: ValueTest
-}
-
-/** A matcher whose conditions are left to be looked up in each row. */
-interface Lookup {
-  readonly bit: number
-  readonly codes: readonly CodedColumn['codes'][]
-  readonly tables: readonly Uint8Array[]
-}
-
-interface Tables {
-  /** By event code: the steps satisfied by the name alone. */
-  readonly plain: Int32Array
-  /** By event code: what else to look up. */
-  readonly conditional: (Lookup[] | null)[]
-}
-
-function compileMatcher(
-  { eventName, where }: EventMatcher,
-  stepIndex: number,
-  known: Map<string, ConditionTest>,
-): CompiledMatcher {
-  const tests = where.map((condition) => {
-    const { property, op, value } = condition
-    const key = JSON.stringify([property, op, value])
-    const test = known.get(key) ?? { property, test: compileCondition(condition) }
-    known.set(key, test)
-    return test
-  })
-  return { bit: 1 << stepIndex, eventName, tests }
-}
-
-function tablesOf(matchers: readonly CompiledMatcher[], columns: Columns): Tables {
-  const names = columns.event.values
-  const plain = new Int32Array(names.length)
-  const conditional = names.map((): Lookup[] | null => null)
-  const tables = new Map<ConditionTest, Uint8Array>()
-  for (const matcher of matchers) {
-    const eventCodes = codesOf(names, matcher.eventName)
-    if (eventCodes.length === 0) continue
-    const lookup = lookupOf(matcher, columns, tables)
-    if (lookup === null) continue
-    for (const code of eventCodes)
-      if (lookup.tables.length === 0) plain[code]! |= matcher.bit
-      else (conditional[code] ??= []).push(lookup)
-  }
-  return { plain, conditional }
-}
-
-function codesOf(names: readonly (Value | null)[], eventName: string | null): number[] {
-  if (eventName === null) return [...names.keys()]
-  const code = names.indexOf(eventName)
-  return code === -1 ? [] : [code]
-}
-
-/** Returns what a matcher has to look up in these columns; null where no row can satisfy it. */
-function lookupOf(
-  { bit, tests }: CompiledMatcher,
-  columns: Columns,
-  known: Map<ConditionTest, Uint8Array>,
-): Lookup | null {
-  const codes: CodedColumn['codes'][] = []
-  const tables: Uint8Array[] = []
-  for (const conditionTest of tests) {
-    const { property, test } = conditionTest
-    const column = columns.properties.get(property)
-    if (column === undefined) {
-      if (!test(null)) return null
-      continue
-    }
-    const table = known.get(conditionTest) ?? truthTable(test, column.values)
-    known.set(conditionTest, table)
-    codes.push(column.codes)
-    tables.push(table)
-  }
-  return { bit, codes, tables }
-}
-
-function addConditional(
-  masks: Uint32Array,
-  eventCodes: CodedColumn['codes'],
-  conditional: readonly (readonly Lookup[] | null)[],
+/**
+ * Writes the masks of the rows `from` to `to` - 1 of a run into `target` from `at` on. `codes` is for its
+ * own use; it has room for the rows.
+ */
+export function writeMasks(
+  { plain, lookups }: RunMask,
+  { from, to }: { readonly from: number; readonly to: number },
+  target: Uint32Array,
+  at: number,
+  codes: Uint32Array,
 ): void {
-  for (let row = 0; row < masks.length; row++) {
-    const lookups = conditional[eventCodes[row]!]!
-    if (lookups === null) continue
-    for (const lookup of lookups) if (holds(lookup, row)) masks[row]! |= lookup.bit
+  const rowCount = to - from
+  target.fill(plain, at, at + rowCount)
+  for (const columns of lookups)
+    if (columns.length === 1) {
+      const { bits } = columns[0]!
+      copyCells(columns[0]!.codes, from, to, codes, 0)
+      for (let row = 0; row < rowCount; row++) target[at + row]! |= bits[codes[row]!]!
+    } else {
+      const common = new Uint32Array(rowCount).fill(-1)
+      for (const { codes: cells, bits } of columns) {
+        copyCells(cells, from, to, codes, 0)
+        for (let row = 0; row < rowCount; row++) common[row]! &= bits[codes[row]!]!
+      }
+      for (let row = 0; row < rowCount; row++) target[at + row]! |= common[row]!
+    }
+}
+
+/** Copies the rows `from` to `to` - 1 of a column of any width, so that loops see one width only. */
+export function copyCells(
+  column: Uint8Array | Uint16Array | Uint32Array,
+  from: number,
+  to: number,
+  target: Uint32Array,
+  at: number,
+): void {
+  const isWhole = from === 0 && to === column.length
+  target.set(isWhole ? column : column.subarray(from, to), at)
+}
+
+/** Whether the values of a dictionary satisfy a condition, by code. */
+type Truth = (values: Values) => Uint8Array
+
+/** What the events of one name are to be asked for. */
+interface NamePlan {
+  readonly plain: number
+  readonly lookups: readonly (readonly PropertyBits[])[]
+}
+
+/** Conditions on one property, each with the step that it belongs to. */
+interface PropertyBits {
+  readonly property: string
+  readonly parts: { readonly bit: number; readonly truth: Truth }[]
+  readonly known: WeakMap<Values, Bits>
+}
+
+interface Bits {
+  readonly byCode: Uint32Array
+  /** The bits that any code has. */
+  readonly union: number
+}
+
+function planOf(steps: readonly Step[], eventName: string, truths: Map<string, Truth>): NamePlan {
+  let plain = 0
+  const lookups: PropertyBits[][] = []
+  // Matchers of one condition on one property are looked up together.
+  const single = new Map<string, PropertyBits>()
+  steps.forEach(({ matchers }, stepIndex) => {
+    const bit = 1 << stepIndex
+    for (const { eventName: asked, where } of matchers) {
+      if (asked !== null && asked !== eventName) continue
+      const parts = where.map((condition) => ({
+        property: condition.property,
+        part: { bit, truth: truthOf(condition, truths) },
+      }))
+      const [first] = parts
+      if (first === undefined) plain |= bit
+      else if (parts.length > 1)
+        lookups.push(parts.map((one) => propertyBits(one.property, one.part)))
+      else if (single.has(first.property)) single.get(first.property)!.parts.push(first.part)
+      else single.set(first.property, propertyBits(first.property, first.part))
+    }
+  })
+  return { plain, lookups: [...lookups, ...[...single.values()].map((bits) => [bits])] }
+}
+
+function propertyBits(property: string, part: PropertyBits['parts'][number]): PropertyBits {
+  return { property, parts: [part], known: new WeakMap() }
+}
+
+function truthOf(condition: Condition, truths: Map<string, Truth>): Truth {
+  const { property, op, value } = condition
+  const key = JSON.stringify([property, op, value])
+  let truth = truths.get(key)
+  if (truth === undefined) {
+    const test = compileCondition(condition)
+    truth = remembered((values) => truthTable(test, values))
+    truths.set(key, truth)
+  }
+  return truth
+}
+
+function remembered<Result>(evaluate: (values: Values) => Result): (values: Values) => Result {
+  const known = new WeakMap<Values, Result>()
+  return (values) => {
+    let result = known.get(values)
+    if (result === undefined) known.set(values, (result = evaluate(values)))
+    return result
   }
 }
 
-function holds({ codes, tables }: Lookup, row: number): boolean {
-  for (let index = 0; index < tables.length; index++)
-    if (tables[index]![codes[index]![row]!] === 0) return false
-  return true
+function runMaskOf(plan: NamePlan, run: Run): RunMask {
+  let { plain } = plan
+  let possible = plain
+  if (plan.lookups.length === 0) return { plain, lookups: [], possible }
+  const lookups: Lookup[][] = []
+  for (const conjunction of plan.lookups) {
+    let always = -1
+    let union = -1
+    const columns: Lookup[] = []
+    for (const asked of conjunction) {
+      const column = run.properties.get(asked.property)
+      const bits = bitsOf(asked, column?.values ?? MISSING)
+      union &= bits.union
+      if (column === undefined) always &= bits.byCode[0]!
+      else columns.push({ codes: column.codes, bits: bits.byCode })
+    }
+    if (union === 0) continue
+    possible |= union
+    if (columns.length === 0) plain |= always
+    else lookups.push(columns)
+  }
+  return { plain, lookups, possible }
+}
+
+function bitsOf({ parts, known }: PropertyBits, values: Values): Bits {
+  let bits = known.get(values)
+  if (bits !== undefined) return bits
+  const byCode = new Uint32Array(values.length)
+  for (const { bit, truth } of parts) {
+    const table = truth(values)
+    for (let code = 0; code < byCode.length; code++) if (table[code] === 1) byCode[code]! |= bit
+  }
+  bits = { byCode, union: byCode.reduce((union, mask) => union | mask, 0) }
+  known.set(values, bits)
+  return bits
 }

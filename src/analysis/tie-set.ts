@@ -1,4 +1,5 @@
 import assert from 'node:assert'
+import type { Span } from './merge-runs.ts'
 
 /**
  * The step events of one user at one time, to be given to steps one-to-one: by augmenting paths (Kuhn
@@ -41,18 +42,18 @@ export function openTieSet(stepCount: number): TieSet {
   }
 }
 
-/** Fills the set with `rows` up to `rowCount`; `masks` holds their steps. */
+/** Fills the set with the rows that a part of `rows` names; `masks` holds their steps. */
 export function loadTieSet(
   set: TieSet,
   masks: Uint32Array,
   rows: Int32Array,
-  rowCount: number,
+  { from, to }: Span,
 ): void {
-  if (set.isLeader.length < rowCount) set.isLeader = new Uint8Array(2 * rowCount)
+  if (set.isLeader.length < to - from) set.isLeader = new Uint8Array(2 * (to - from))
   set.keptOf.fill(0)
   set.keptCount = 0
-  for (let index = 0; index < rowCount; index++) {
-    const mask = masks[rows[index]!]! | 0
+  for (let index = 0; index < to - from; index++) {
+    const mask = masks[rows[from + index]!]! | 0
     set.isLeader[index] = mask & 1
     if (!isNeeded(set, mask)) continue
     countSteps(set, mask)

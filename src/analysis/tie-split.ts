@@ -1,49 +1,58 @@
 import assert from 'node:assert'
+import type { Rows, Span } from './merge-runs.ts'
 
-/**
- * Visits the rows of one run of equal times user by user: each user once, with its rows that satisfy any
- * step, in no order. `rows` holds them up to `rowCount` and is used again after the visit.
- */
-export type TieSplit = (
-  run: {
-    readonly user: Uint16Array | Uint32Array
-    readonly masks: Uint32Array
-    readonly from: number
-    readonly to: number
-  },
-  visit: (user: number, rows: Int32Array, rowCount: number) => void,
-) => void
+/** The rows of one time, by user: each user's follow one another, in no order. Used again. */
+export interface TieSplit {
+  /** Row numbers, user by user. */
+  rows: Int32Array
+  /** By user met: the end of the user's part of `rows`. */
+  ends: Int32Array
+  userCount: number
+  /** By user: the last row met, which heads a list; `older` links it. -1 between two calls. */
+  newest: Int32Array
+  older: Int32Array
+}
 
-/** Prepares the splitting of runs among `userCount` users; linear in the length of a run. */
-export function openTieSplit(userCount: number): TieSplit {
-  // A list per user, from its last row to its first: `newest` heads it, `older` links it.
-  const newest = new Int32Array(userCount).fill(-1)
-  let older = new Int32Array(16)
-  let users = new Int32Array(16)
-  let rows = new Int32Array(16)
+/** Up to so many rows are compared pair by pair. */
+const PAIRS_ROWS_MAX = 16
 
-  return ({ user, masks, from, to }, visit) => {
-    if (older.length < to - from) {
-      const size = 2 * (to - from)
-      older = new Int32Array(size)
-      users = new Int32Array(size)
-      rows = new Int32Array(size)
-    }
-    let tiedUserCount = 0
-    for (let row = from; row < to; row++) {
-      if (masks[row] === 0) continue
-      const owner = user[row]!
-      assert(owner < userCount)
-      if (newest[owner] === -1) users[tiedUserCount++] = owner
-      older[row - from] = newest[owner]!
-      newest[owner] = row
-    }
-    for (let index = 0; index < tiedUserCount; index++) {
-      const owner = users[index]!
-      let rowCount = 0
-      for (let row = newest[owner]!; row !== -1; row = older[row - from]!) rows[rowCount++] = row
-      newest[owner] = -1
-      visit(owner, rows, rowCount)
-    }
+export function openTieSplit(): TieSplit {
+  const column = () => new Int32Array(16)
+  return {
+    ...{ rows: column(), ends: column(), userCount: 0, newest: new Int32Array(0), older: column() },
+  }
+}
+
+/** Whether a span is short and each of its rows is of another user: nothing is to be split then. */
+export function isOfManyUsers({ user }: Rows, { from, to }: Span): boolean {
+  if (to - from > PAIRS_ROWS_MAX) return false
+  for (let row = from + 1; row < to; row++)
+    for (let other = from; other < row; other++) if (user[other] === user[row]) return false
+  return true
+}
+
+/** Splits the rows of a span by their users, who are below `userCount`. Linear in the rows. */
+export function splitTie(split: TieSplit, { user }: Rows, { from, to }: Span, userCount: number) {
+  if (split.newest.length < userCount) split.newest = new Int32Array(userCount).fill(-1)
+  if (split.rows.length < to - from) {
+    split.rows = new Int32Array(2 * (to - from))
+    split.ends = new Int32Array(2 * (to - from))
+    split.older = new Int32Array(2 * (to - from))
+  }
+  const { rows, ends, newest, older } = split
+  for (let row = from; row < to; row++) {
+    const owner = user[row]!
+    assert(owner < userCount)
+    older[row - from] = newest[owner]!
+    newest[owner] = row
+  }
+  split.userCount = 0
+  let end = 0
+  for (let first = from; first < to; first++) {
+    const owner = user[first]!
+    if (newest[owner] === -1) continue
+    for (let row = newest[owner]!; row !== -1; row = older[row - from]!) rows[end++] = row
+    newest[owner] = -1
+    ends[split.userCount++] = end
   }
 }

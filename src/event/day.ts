@@ -1,4 +1,5 @@
 export const DAY_MS = 86_400_000
+export const HOUR_MS = 3_600_000
 export const MINUTE_MS = 60_000
 
 /** Returns the UTC day of a moment: whole days since 1970-01-01. */

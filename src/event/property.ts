@@ -17,6 +17,48 @@ export function propertyAt(properties: unknown, path: string): string | number |
   return null
 }
 
+/** The longest path that a question can name. */
+export const PROPERTY_PATH_LENGTH_MAX = 256
+
+/**
+ * Calls `take` for every path under which `propertyAt` finds a value, once each, in no particular order.
+ * Paths that are too long to be asked about are left out.
+ */
+export function forEachProperty(
+  properties: Record<string, unknown>,
+  take: (path: string, value: string | number | boolean) => void,
+): void {
+  let hasNested = false
+  for (const key in properties) {
+    const value = properties[key]
+    if (typeof value === 'object') hasNested ||= value !== null && !Array.isArray(value)
+    else if (key.length <= PROPERTY_PATH_LENGTH_MAX) take(key, value as string | number | boolean)
+  }
+  if (!hasNested) return
+  for (const path of nestedPaths(properties)) {
+    // What stands at the top is taken already, or hides what is nested.
+    if (Object.hasOwn(properties, path)) continue
+    const value = propertyAt(properties, path)
+    if (value !== null) take(path, value)
+  }
+}
+
+function nestedPaths(properties: Record<string, unknown>): Set<string> {
+  const paths = new Set<string>()
+  const open: { object: Record<string, unknown>; prefix: string }[] = [
+    { object: properties, prefix: '' },
+  ]
+  for (let next = open.pop(); next !== undefined; next = open.pop())
+    for (const [key, value] of Object.entries(next.object)) {
+      const path = next.prefix + key
+      if (path.length > PROPERTY_PATH_LENGTH_MAX) continue
+      if (typeof value !== 'object') paths.add(path)
+      else if (value !== null && !Array.isArray(value))
+        open.push({ object: value as Record<string, unknown>, prefix: `${path}.` })
+    }
+  return paths
+}
+
 function scalarOf(value: unknown): string | number | boolean | null {
   const isScalar =
     typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'

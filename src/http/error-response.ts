@@ -25,6 +25,7 @@ export const ANSWERS: Record<ErrorCode, readonly [number, string]> = {
   OVERLOADED: [503, 'Too much at once: try again'],
   STORE_UNAVAILABLE: [503, 'Cassandra cannot be reached: try again'],
   SCHEMA_OUTDATED: [503, 'The schema does not fit this version'],
+  DATA_DAMAGED: [500, 'Stored bytes are damaged or missing'],
   INVALID_CONFIG: [500, 'The configuration is wrong'],
   EMBEDDED_UNAVAILABLE: [500, 'Cassandra cannot be started'],
   INTERNAL: [500, 'A fault of ours'],

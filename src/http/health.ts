@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import type { Metrics } from '../metrics.ts'
+import { metricsText, type Metrics, type MetricsJson } from '../metrics.ts'
 import type { AppEnv } from './app-env.ts'
 
 /** Why the service cannot do its work; empty when it can. */
@@ -9,10 +9,12 @@ export interface Health {
   readonly readiness: Readiness
   readonly connections: () => number
   readonly metrics: Metrics
+  /** What the other threads measured; those that are too busy to say are left out. */
+  readonly threadMetrics: () => Promise<readonly MetricsJson[]>
 }
 
 /** Alive, ready, and the figures for Prometheus. */
-export function healthRoutes({ readiness, connections, metrics }: Health) {
+export function healthRoutes({ readiness, connections, metrics, threadMetrics }: Health) {
   return new Hono<AppEnv>()
     .get('/healthz', (c) => c.json({ status: 'alive' }))
     .get('/readyz', async (c) => {
@@ -23,6 +25,7 @@ export function healthRoutes({ readiness, connections, metrics }: Health) {
     .get('/metrics', async (c) => {
       metrics.storeConnections.set(connections())
       const { contentType } = metrics.registry
-      return c.body(await metrics.registry.metrics(), 200, { 'content-type': contentType })
+      const parts = [await metrics.registry.getMetricsAsJSON(), ...(await threadMetrics())]
+      return c.body(await metricsText(parts), 200, { 'content-type': contentType })
     })
 }

@@ -4,8 +4,8 @@ import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { BLOCK_BYTES_MAX, blockBytesOf, encodeBlock } from '../segment/block.ts'
 import type { Arrivals } from '../store/arrivals.ts'
-import { untilStored } from './retry.ts'
-import type { RowWriter } from './row-writer.ts'
+import { untilStored } from '../store/retry.ts'
+import type { RowWriter } from '../store/row-writer.ts'
 import type { Writer } from './writer.ts'
 
 export const COMMIT_EVENTS_MAX = 1_000

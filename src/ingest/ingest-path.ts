@@ -7,7 +7,7 @@ import { openFirstSight } from './first-sight.ts'
 import { openGroupCommit } from './group-commit.ts'
 import { openIngest } from './ingest.ts'
 import { openMinuteCounts } from './minute-counts.ts'
-import { openRowWriter } from './row-writer.ts'
+import { openRowWriter } from '../store/row-writer.ts'
 import { openUserGuard } from './user-guard.ts'
 import { openWriter } from './writer.ts'
 

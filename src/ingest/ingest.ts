@@ -8,7 +8,7 @@ import type { EventBatch } from '../wire/event-batch.ts'
 import type { FirstSight, SightedEvent } from './first-sight.ts'
 import type { CommitProject, GroupCommit } from './group-commit.ts'
 import type { MinuteCounts } from './minute-counts.ts'
-import { untilStored } from './retry.ts'
+import { untilStored } from '../store/retry.ts'
 import type { UserGuard } from './user-guard.ts'
 
 export interface IngestOutcome {

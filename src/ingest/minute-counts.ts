@@ -5,7 +5,7 @@ import type { Event } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { EventCounts, MinuteCount } from '../store/event-counts.ts'
-import { isPassing } from './retry.ts'
+import { isPassing } from '../store/retry.ts'
 
 const FLUSH_MS = 1_000
 const UPDATES_IN_FLIGHT_MAX = 8

@@ -4,8 +4,8 @@ import { dayOf } from '../event/day.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { ProjectHead, WriterHeads } from '../store/writer-heads.ts'
-import type { Writers } from '../store/writers.ts'
-import { isPassing } from './retry.ts'
+import { ALL_PROJECTS, type Writers } from '../store/writers.ts'
+import { isPassing } from '../store/retry.ts'
 
 const BEAT_MS = 1_000
 /** How long after the start of its last good heartbeat a writer may still acknowledge. */
@@ -53,6 +53,7 @@ export function openWriter(dependencies: {
 }) {
   const { writers, writerHeads, clock, metrics, log } = dependencies
   let life: Life | null = null
+  let hasLived = false
   let starting: Promise<Life> | null = null
   let beating: Promise<void> = Promise.resolve()
 
@@ -92,12 +93,19 @@ export function openWriter(dependencies: {
       projects: new Map(),
     }
     await beat(next)
-    if (life !== null) {
+    if (hasLived) {
       metrics.ingestWriterRenewals.inc()
       log.warn({ writer: next.writer }, 'heartbeats were late: going on under a new writer id')
     }
+    hasLived = true
     life = next
     return next
+  }
+
+  function abandon(given: Life): void {
+    given.isAbandoned = true
+    given.goodBeatBeganMs = -Infinity
+    if (life === given) life = null
   }
 
   async function currentLife(): Promise<Life> {
@@ -110,6 +118,8 @@ export function openWriter(dependencies: {
   let isBeating = false
   const timer = setInterval(() => {
     if (life === null || isBeating) return
+    // Too late: sealers may have voided its gaps, and must not see it beat again.
+    if (!isLive(life)) return abandon(life)
     isBeating = true
     beating = beatOrLog(life).finally(() => (isBeating = false))
   }, BEAT_MS)
@@ -122,7 +132,8 @@ export function openWriter(dependencies: {
       const today = dayOf(clock.nowMs())
       const project = projectOf(current, projectId)
       if (project.announcedOn !== today) {
-        await writers.announce(projectId, current.writer, clock.nowMs())
+        for (const announcedTo of [ALL_PROJECTS, projectId])
+          await writers.announce(announcedTo, current.writer, clock.nowMs())
         project.announcedOn = today
       }
       const sequence = project.nextSequence++
@@ -133,11 +144,7 @@ export function openWriter(dependencies: {
         sequence,
         isLive: () => isLive(current),
         setRowsWhole: () => void project.unfinished.delete(sequence),
-        abandon: () => {
-          current.isAbandoned = true
-          current.goodBeatBeganMs = -Infinity
-          if (life === current) life = null
-        },
+        abandon: () => abandon(current),
       }
     },
 

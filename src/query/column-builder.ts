@@ -1,5 +1,6 @@
+import { DAY_MS, dayOf } from '../event/day.ts'
 import { propertyAt } from '../event/property.ts'
-import type { CodedColumn, Columns, Value } from '../segment/columns.ts'
+import type { DayRuns, Run, Value } from '../segment/columns.ts'
 
 /** One event on its way into columns. `properties` is JSON text, or empty when none are asked about. */
 export interface ColumnEvent {
@@ -9,59 +10,91 @@ export interface ColumnEvent {
   readonly properties: string
 }
 
+/** The events of one fold group: its days in ascending order, and how many users they are of. */
+export interface GroupRuns {
+  readonly days: readonly DayRuns[]
+  readonly userCount: number
+}
+
 /**
- * Builds the columns of one fold group from events in time order. Users are numbered in the order of
- * their first event.
+ * Builds the runs of one fold group from events in time order. Users are numbered in the order of their
+ * first event.
  */
 export function openColumnBuilder(properties: readonly string[]) {
-  const times: number[] = []
-  const users: number[] = []
   const userNumbers = new Map<string, number>()
-  const names = openDictionary()
-  const columns = properties.map((property) => ({ property, dictionary: openDictionary() }))
+  const dictionaries = properties.map((property) => ({ property, dictionary: openDictionary() }))
+  const days: { day: number; runs: Map<string, OpenRun> }[] = []
+
+  function runOf(day: number, eventName: string): OpenRun {
+    if (days.at(-1)?.day !== day) days.push({ day, runs: new Map() })
+    const { runs } = days.at(-1)!
+    let run = runs.get(eventName)
+    if (run === undefined) {
+      run = { times: [], users: [], codes: properties.map(() => []) }
+      runs.set(eventName, run)
+    }
+    return run
+  }
 
   return {
     add({ eventTimeMs, userId, eventName, properties: text }: ColumnEvent): void {
-      times.push(eventTimeMs)
+      const day = dayOf(eventTimeMs)
+      const run = runOf(day, eventName)
+      run.times.push(eventTimeMs - day * DAY_MS)
       let user = userNumbers.get(userId)
       if (user === undefined) userNumbers.set(userId, (user = userNumbers.size))
-      users.push(user)
-      names.add(eventName)
-      if (columns.length === 0) return
+      run.users.push(user)
+      if (dictionaries.length === 0) return
       const parsed: unknown = JSON.parse(text)
-      for (const { property, dictionary } of columns) dictionary.add(propertyAt(parsed, property))
+      dictionaries.forEach(({ property, dictionary }, index) =>
+        run.codes[index]!.push(dictionary.codeOf(propertyAt(parsed, property))),
+      )
     },
 
-    build(): { columns: Columns; userCount: number } {
+    build(): GroupRuns {
+      const built = (eventName: string, { times, users, codes }: OpenRun): Run => ({
+        eventName,
+        rowCount: times.length,
+        timeMs: Uint32Array.from(times),
+        user: Uint32Array.from(users),
+        properties: new Map(
+          dictionaries.map(({ property, dictionary: { values } }, index) => [
+            property,
+            { codes: Uint32Array.from(codes[index]!), values },
+          ]),
+        ),
+      })
       return {
         userCount: userNumbers.size,
-        columns: {
-          rowCount: times.length,
-          timeMs: Float64Array.from(times),
-          user: Uint32Array.from(users),
-          event: names.build(),
-          properties: new Map(
-            columns.map(({ property, dictionary }) => [property, dictionary.build()]),
-          ),
-        },
+        days: days.map(({ day, runs }) => ({
+          day,
+          runs: [...runs].map(([eventName, run]) => built(eventName, run)),
+        })),
       }
     },
   }
 }
 
+interface OpenRun {
+  readonly times: number[]
+  readonly users: number[]
+  /** By property asked about. */
+  readonly codes: readonly number[][]
+}
+
+/** Numbers the values of one property, the same for all runs. */
 function openDictionary() {
-  const codes: number[] = []
   const values: (Value | null)[] = [null]
-  const codeOf = new Map<Value | null, number>([[null, 0]])
+  const codes = new Map<Value | null, number>([[null, 0]])
   return {
-    add(value: Value | null): void {
-      let code = codeOf.get(value)
+    values,
+    codeOf(value: Value | null): number {
+      let code = codes.get(value)
       if (code === undefined) {
-        codeOf.set(value, (code = values.length))
+        codes.set(value, (code = values.length))
         values.push(value)
       }
-      codes.push(code)
+      return code
     },
-    build: (): CodedColumn => ({ codes: Uint32Array.from(codes), values }),
   }
 }

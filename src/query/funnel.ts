@@ -2,78 +2,139 @@ import {
   declareFunnel,
   eventNamesOf,
   propertiesOf,
+  type Funnel,
   type FunnelCounts,
   type FunnelSpec,
 } from '../analysis/funnel.ts'
-import { conditionFault, type Condition } from '../analysis/condition.ts'
-import type { FunnelResult } from '../analysis/funnel-result.ts'
-import type { Step } from '../analysis/step-mask.ts'
 import type { Clock } from '../clock.ts'
-import { DAY_MS } from '../event/day.ts'
-import { AppError, type QueryFault } from '../error.ts'
+import { AppError } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
 import type { Admission } from './admission.ts'
+import type { Freshness, View } from './freshness.ts'
+import { definitionOf, presentFunnel } from './funnel-answer.ts'
+import { specOf } from './funnel-spec.ts'
 import { heldRange, type RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
+import type { SegmentRead } from './segment-plan.ts'
+import type { Segments } from './segments.ts'
+import { openShare } from './share.ts'
+
+/** What was counted, and at what cost. */
+interface Counted {
+  readonly counts: FunnelCounts
+  readonly asOfMs: number
+  readonly warnings: readonly string[]
+  readonly amounts: {
+    readonly partitions: number
+    readonly bytes: number
+    readonly events: number
+    readonly cacheHitBytes: number
+  }
+  readonly planMs: number
+  readonly foldMs: number
+}
 
 export type FunnelQuestions = ReturnType<typeof openFunnelQuestions>
 export type FunnelAnswer = Awaited<ReturnType<FunnelQuestions['ask']>>
 
-/** The way of a funnel: resolve, plan, read and fold bucket by bucket, present. */
+/** The way of a funnel: resolve, plan, read and fold, present. */
 export function openFunnelQuestions(dependencies: {
-  readonly rawEvents: RawEvents
+  readonly sources: {
+    readonly rawEvents: RawEvents
+    readonly segments: Segments
+    readonly freshness: Freshness
+  }
   readonly admit: Admission
   readonly queryTimeoutMs: number
   readonly clock: Clock
   readonly metrics: Metrics
 }) {
-  const { rawEvents, admit, queryTimeoutMs, clock, metrics } = dependencies
+  const { sources, admit, queryTimeoutMs, clock, metrics } = dependencies
+  const { rawEvents, segments, freshness } = sources
+  const share = openShare<Awaited<ReturnType<typeof answer>>>(clock.monotonicMs)
+
+  async function countSegments(
+    read: SegmentRead,
+    view: View,
+    { funnel, spec, startedMs }: { funnel: Funnel; spec: FunnelSpec; startedMs: number },
+  ): Promise<Counted> {
+    const { root, asOfMs } = view
+    const none = { partitions: 0, bytes: 0, events: 0, cacheHitBytes: 0 }
+    if (root === null) {
+      const planMs = clock.monotonicMs() - startedMs
+      return { counts: funnel.empty(), asOfMs, warnings: [], amounts: none, planMs, foldMs: 0 }
+    }
+    const plan = await segments.plan(root, read)
+    const planMs = clock.monotonicMs() - startedMs
+    const question = { analysis: 'funnel', spec } as const
+    const { counts, amounts } = await segments.fold(read, plan, { funnel, question })
+    const { foldMs, ...rest } = amounts
+    const warnings = plan.isCut ? [PROPERTIES_CUT] : []
+    return { counts, asOfMs, warnings, amounts: rest, planMs, foldMs }
+  }
+
+  async function countRows(
+    read: SegmentRead,
+    { funnel, startedMs }: { funnel: Funnel; startedMs: number },
+  ): Promise<Counted> {
+    // Rows are written before their events are acknowledged: what was acknowledged by now is counted.
+    const asOfMs = clock.nowMs()
+    const plan = await rawEvents.plan(read)
+    const planMs = clock.monotonicMs() - startedMs
+    let counts = funnel.empty()
+    let foldMs = 0
+    const amounts = await rawEvents.forEachBucket(read, plan, ({ days, userCount }) => {
+      const foldStartMs = clock.monotonicMs()
+      const group = funnel.openGroup(userCount)
+      for (const day of days) group.fold(day)
+      counts = funnel.merge(counts, group.close())
+      foldMs += clock.monotonicMs() - foldStartMs
+    })
+    const all = { ...amounts, cacheHitBytes: 0 }
+    return { counts, asOfMs, warnings: [], amounts: all, planMs, foldMs }
+  }
 
   async function answer(project: Project, query: FunnelQuery, gone: AbortSignal) {
     const signal = AbortSignal.any([gone, AbortSignal.timeout(queryTimeoutMs)])
     const startedMs = clock.monotonicMs()
-    // Rows are written before their events are acknowledged: what was acknowledged by now is counted.
-    const asOfMs = clock.nowMs()
+    const nowMs = clock.nowMs()
     const timeZone = query.timeZone ?? project.timeZone
-    const range = resolveRange(query, { timeZone, nowMs: asOfMs })
+    const range = resolveRange(query, { timeZone, nowMs })
     const spec = specOf(query, range)
     const funnel = declareFunnel(spec)
-
     const read = {
       projectId: project.projectId,
-      range: heldRange(readRangeOf(spec), project.retentionDays, asOfMs),
+      range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
       eventNames: eventNamesOf(spec),
       properties: propertiesOf(spec),
       signal,
     }
-    const plan = await rawEvents.plan(read)
-    const plannedMs = clock.monotonicMs()
-
-    let counts: FunnelCounts = funnel.empty()
-    let foldMs = 0
-    const amounts = await rawEvents.forEachBucket(read, plan, ({ columns, userCount }) => {
-      const foldStartMs = clock.monotonicMs()
-      const group = funnel.openGroup(userCount)
-      group.fold(columns)
-      counts = funnel.merge(counts, group.close())
-      foldMs += clock.monotonicMs() - foldStartMs
-    })
-    metrics.queryEvents.inc(amounts.events)
-
+    const isRaw = query.source === 'events'
+    // What is older or newer than can be held is not there, whether or not it still is.
+    const held = heldSpec(spec, read.range)
+    const counted = isRaw
+      ? await countRows(read, { funnel, startedMs })
+      : await retriedOnce(async () => {
+          const view = await freshness.view(project, query.freshness)
+          const asked = { funnel, spec: held, startedMs }
+          return await countSegments(read, view, asked)
+        })
+    metrics.queryEvents.inc(counted.amounts.events)
     const totalMs = clock.monotonicMs() - startedMs
+    const { planMs, foldMs } = counted
     return {
-      ...present(query, funnel.result(counts)),
+      ...presentFunnel(query, funnel.result(counted.counts)),
       unit: 'users',
-      asOf: new Date(asOfMs).toISOString(),
+      asOf: new Date(counted.asOfMs).toISOString(),
       definition: definitionOf(query, range),
-      warnings: [],
-      source: 'events',
-      read: { ...amounts, cacheHitBytes: 0 },
+      warnings: counted.warnings,
+      source: query.source,
+      read: counted.amounts,
       tookMs: {
-        plan: round(plannedMs - startedMs),
-        read: round(totalMs - (plannedMs - startedMs) - foldMs),
+        plan: round(planMs),
+        read: round(Math.max(0, totalMs - planMs - foldMs)),
         fold: round(foldMs),
         total: round(totalMs),
       },
@@ -83,54 +144,26 @@ export function openFunnelQuestions(dependencies: {
   return {
     /** Answers a funnel. Throws INVALID_QUERY, QUERY_TOO_LARGE, OVERLOADED, or CANCELLED once `gone` is aborted. */
     async ask(project: Project, query: FunnelQuery, gone: AbortSignal) {
-      return await admit(() => answer(project, query, gone))
+      const run = (signal: AbortSignal) => admit(() => answer(project, query, signal))
+      // What is to be of now cannot have been begun before.
+      if (query.freshness === 'now') return { ...(await run(gone)), ageMs: 0 }
+      const shared = await share(JSON.stringify([project, query]), gone, run)
+      return { ...shared.answer, ageMs: round(shared.ageMs) }
     },
   }
 }
 
-function specOf(query: FunnelQuery, { startMs, endMs }: Range): FunnelSpec {
-  const { windowMs, rangeBounds, breakdown } = query
-  return {
-    steps: stepsOf(query),
-    windowMs,
-    entryStartMs: startMs,
-    entryEndMs: endMs,
-    lastEndMs: rangeBounds === 'all' ? endMs : Infinity,
-    breakdown: breakdown === null ? null : { property: breakdown.property, limit: breakdown.limit },
+const PROPERTIES_CUT =
+  'an event name has more properties than columns: ask with source "events" to have them all'
+
+/** Tries again where an object was deleted on the way: what is published now leads to others. */
+async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
+    return await work()
   }
-}
-
-function stepsOf({ steps }: FunnelQuery): Step[] {
-  const faults: QueryFault[] = []
-  const conditionsOf = (where: QueryStep['where'], path: string) =>
-    where.map((asked, index) => {
-      const condition = conditionOf(asked)
-      const message = conditionFault(condition)
-      if (message !== null) faults.push({ path: `${path}.${index}`, message })
-      return condition
-    })
-  const checkedSteps = steps.map((step, index) => {
-    const common = conditionsOf(step.where, `steps.${index}.where`)
-    const alternatives = step.anyOf ?? [{ event: step.event ?? null, where: [] }]
-    return {
-      matchers: alternatives.map(({ event, where }, at) => ({
-        eventName: event,
-        where: [...common, ...conditionsOf(where, `steps.${index}.anyOf.${at}.where`)],
-      })),
-    }
-  })
-  const [first] = faults
-  if (first === undefined) return checkedSteps
-  throw new AppError('INVALID_QUERY', `${first.path}: ${first.message}`, { faults })
-}
-
-type QueryStep = FunnelQuery['steps'][number]
-
-// A null is a missing value, in a question as in an event.
-function conditionOf({ property, op, value }: QueryStep['where'][number]): Condition {
-  if (value === null && op === 'eq') return { property, op: 'isNotSet' }
-  if (value === null && op === 'ne') return { property, op: 'isSet' }
-  return { property, op, value: value ?? undefined }
 }
 
 /** The times of events that can matter: an entry lies before the end, a later step within its window. */
@@ -138,51 +171,12 @@ function readRangeOf({ entryStartMs, entryEndMs, lastEndMs, windowMs }: FunnelSp
   return { startMs: entryStartMs, endMs: Math.min(lastEndMs, entryEndMs + windowMs) }
 }
 
-function present(query: FunnelQuery, { steps, breakdown }: FunnelResult) {
-  const labelled = (counted: FunnelResult['steps']) =>
-    counted.map((step, index) => ({
-      label: labelOf(query.steps[index]!),
-      ...step,
-      medianMs: null,
-      meanMs: null,
-    }))
+function heldSpec(spec: FunnelSpec, { startMs, endMs }: Range): FunnelSpec {
   return {
-    steps: labelled(steps),
-    ...(breakdown === null
-      ? {}
-      : {
-          breakdown: breakdown.map((part) => ({ value: part.value, steps: labelled(part.steps) })),
-        }),
+    ...spec,
+    entryStartMs: Math.max(spec.entryStartMs, startMs),
+    lastEndMs: Math.min(spec.lastEndMs, endMs),
   }
-}
-
-function labelOf({ label, event, anyOf }: QueryStep): string {
-  if (label !== undefined) return label
-  if (anyOf !== undefined) return anyOf.map((alternative) => alternative.event).join(' or ')
-  return event ?? 'any event'
-}
-
-function definitionOf({ windowMs, rangeBounds, breakdown }: FunnelQuery, range: Range): string {
-  const [start, end] = [range.startMs, range.endMs].map((ms) => new Date(ms).toISOString())
-  const later = rangeBounds === 'all' ? 'and so are later steps' : 'while later steps may be later'
-  const split =
-    breakdown === null ? '' : `, split by ${breakdown.property} at the first step of that chain`
-  return (
-    `Users by their longest chain of distinct events in step order, all within ${durationText(windowMs)} ` +
-    `of the chain's first event, which is from ${start} to before ${end}, ${later}${split}.`
-  )
-}
-
-/** In the largest unit that divides it. */
-function durationText(durationMs: number): string {
-  const units = [
-    [DAY_MS, 'days'],
-    [3_600_000, 'hours'],
-    [60_000, 'minutes'],
-    [1_000, 'seconds'],
-  ] as const
-  const [unitMs, unit] = units.find(([ms]) => durationMs % ms === 0) ?? [1, 'milliseconds']
-  return `${durationMs / unitMs} ${unit}`
 }
 
 function round(ms: number): number {

@@ -3,9 +3,14 @@ import type { Config } from '../config.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Stores } from '../store/stores.ts'
 import { openAdmission } from './admission.ts'
+import type { FoldPool } from './fold-pool.ts'
+import { openFreshness, type SealNow } from './freshness.ts'
 import { openFunnelQuestions } from './funnel.ts'
 import { openRawEvents } from './raw-events.ts'
+import { openSegments } from './segments.ts'
 import { openUserEvents } from './user-events.ts'
+
+const MEGABYTE = 1_048_576
 
 export type QueryLimits = Pick<
   Config,
@@ -13,6 +18,9 @@ export type QueryLimits = Pick<
   | 'QUERY_READS_IN_FLIGHT_MAX'
   | 'QUERY_PARTITIONS_MAX'
   | 'QUERY_TIMEOUT_MS'
+  | 'QUERY_MEMORY_MB'
+  | 'QUERY_EVENTS_MAX'
+  | 'SEGMENT_CACHE_MB'
 >
 
 export type Questions = ReturnType<typeof openQuestions>
@@ -20,20 +28,30 @@ export type Questions = ReturnType<typeof openQuestions>
 /** All questions that can be asked of the tables of one keyspace. */
 export function openQuestions(dependencies: {
   readonly stores: Stores
+  /** Where questions are folded, and what brings the newest events into segments. */
+  readonly threads: { readonly pool: FoldPool; readonly sealNow: SealNow }
   readonly limits: QueryLimits
   readonly clock: Clock
   readonly metrics: Metrics
 }) {
-  const { stores, limits, clock, metrics } = dependencies
+  const { stores, threads, limits, clock, metrics } = dependencies
+  const { pool, sealNow } = threads
   const rawEvents = openRawEvents({
     ...stores,
     readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
     partitionsMax: limits.QUERY_PARTITIONS_MAX,
   })
+  const segments = openSegments({
+    ...{ snapshots: stores.snapshots, pool },
+    cacheBytesMax: limits.SEGMENT_CACHE_MB * MEGABYTE,
+    memoryBytesMax: limits.QUERY_MEMORY_MB * MEGABYTE,
+    eventsMax: limits.QUERY_EVENTS_MAX,
+  })
+  const freshness = openFreshness({ ...stores, sealNow, clock })
   const queryTimeoutMs = limits.QUERY_TIMEOUT_MS
   return {
     funnels: openFunnelQuestions({
-      rawEvents,
+      sources: { rawEvents, segments, freshness },
       admit: openAdmission({ kind: 'funnel', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics }),
       queryTimeoutMs,
       clock,

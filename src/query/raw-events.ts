@@ -3,8 +3,8 @@ import { AppError } from '../error.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import type { EventBuckets } from '../store/event-buckets.ts'
 import type { Events, ScannedEvent } from '../store/events.ts'
-import type { Columns } from '../segment/columns.ts'
-import { openColumnBuilder } from './column-builder.ts'
+import { throwIfCancelled } from './cancel.ts'
+import { openColumnBuilder, type GroupRuns } from './column-builder.ts'
 import type { Range } from './range.ts'
 
 const BUCKETS_IN_FLIGHT_MAX = 8
@@ -113,11 +113,11 @@ export function openRawEvents(dependencies: {
       return { daysOfBucket }
     },
 
-    /** Calls `fold` once a bucket, with its events of the range in time order. Returns what was read. */
+    /** Calls `fold` once a bucket, with its events of the range, day by day. Returns what was read. */
     async forEachBucket(
       read: RawRead,
       plan: RawPlan,
-      fold: (bucket: { columns: Columns; userCount: number }) => void,
+      fold: (bucket: GroupRuns) => void,
     ): Promise<ReadAmounts> {
       const amounts = { partitions: 0, bytes: 0, events: 0 }
       const bucketLimit = pLimit(BUCKETS_IN_FLIGHT_MAX)
@@ -160,13 +160,6 @@ function isWithin({ startMs, endMs }: Range, timeMs: number): boolean {
 // Time and id are 24 bytes; the rest is text.
 function rowBytes({ userId, eventName, properties }: ScannedEvent): number {
   return 24 + userId.length + eventName.length + properties.length
-}
-
-function throwIfCancelled({ aborted, reason }: AbortSignal): void {
-  if (!aborted) return
-  if (reason instanceof DOMException && reason.name === 'TimeoutError')
-    throw new AppError('QUERY_TIMEOUT', 'the question took too long: ask about fewer days')
-  throw new AppError('CANCELLED', 'the question was given up', { cause: reason })
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

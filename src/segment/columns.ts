@@ -10,15 +10,23 @@ export interface CodedColumn {
   readonly values: readonly (Value | null)[]
 }
 
-/** The events of one fold group, in time order; the shape that every analysis folds over. */
-export interface Columns {
+/** The events of one name and one day within a fold group, in time order. */
+export interface Run {
+  readonly eventName: string
   readonly rowCount: number
-  /** Milliseconds since 1970, ascending. */
-  readonly timeMs: Float64Array
-  /** Position of the event's user within the fold group. */
+  /** Milliseconds of the day, ascending. */
+  readonly timeMs: Uint32Array
+  /** Positions of the events' users within the fold group. */
   readonly user: Uint16Array | Uint32Array
-  /** Event names. */
-  readonly event: CodedColumn
-  /** By dotted path; only those that the question names. */
+  /** By dotted path; only those that the question names. A path that is absent is missing in every row. */
   readonly properties: ReadonlyMap<string, CodedColumn>
+}
+
+/**
+ * The events of one fold group and one UTC day: the shape that every analysis folds over. Several runs may
+ * be of one name; a name that a question does not need is left out.
+ */
+export interface DayRuns {
+  readonly day: number
+  readonly runs: readonly Run[]
 }

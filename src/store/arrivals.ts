@@ -1,4 +1,5 @@
 import { types } from 'cassandra-driver'
+import { AppError } from '../error.ts'
 import type { Session, Statement } from './session.ts'
 
 const INSERT: Statement = {
@@ -12,9 +13,21 @@ const READ_PAGE: Statement = {
   cql: `SELECT sequence, block FROM arrivals
     WHERE project = ? AND writer = ? AND page = ? AND sequence >= ?`,
 }
+const READ_ONE: Statement = {
+  table: 'arrivals',
+  operation: 'readOne',
+  cql: `SELECT sequence, block FROM arrivals
+    WHERE project = ? AND writer = ? AND page = ? AND sequence = ?`,
+}
+const FIRST: Statement = {
+  table: 'arrivals',
+  operation: 'first',
+  cql: `SELECT sequence FROM arrivals
+    WHERE project = ? AND writer = ? AND page = ? AND sequence >= ? LIMIT 1`,
+}
 const READ_ROWS_MAX = 16 // of 256 KiB
 
-const SEQUENCES_PER_PAGE = 256
+export const SEQUENCES_PER_PAGE = 256
 
 export interface Arrival {
   readonly sequence: number
@@ -43,6 +56,28 @@ export function openArrivals(session: Session) {
       ])
     },
 
+    /** Returns the block of a number; null where there is none to be seen. */
+    async read(projectId: string, writer: string, sequence: number): Promise<Arrival | null> {
+      const values = [projectId, types.Uuid.fromString(writer), pageOf(sequence), BigInt(sequence)]
+      const [row] = await session.execute(READ_ONE, values)
+      return row === undefined ? null : { sequence, block: row['block'] as Buffer }
+    },
+
+    /** Returns the first block from `sequence` on, in its page or the next; null where none can be seen. */
+    async firstFrom(
+      projectId: string,
+      writer: string,
+      sequence: number,
+    ): Promise<Pick<Arrival, 'sequence'> | null> {
+      const nextPage = (Math.floor(sequence / SEQUENCES_PER_PAGE) + 1) * SEQUENCES_PER_PAGE
+      for (const from of [sequence, nextPage]) {
+        const values = [projectId, types.Uuid.fromString(writer), pageOf(from), BigInt(from)]
+        const [row] = await session.execute(FIRST, values)
+        if (row !== undefined) return { sequence: Number(row['sequence']) }
+      }
+      return null
+    },
+
     /** Yields the blocks from `sequence` to the end of its page, in order. */
     async *readPage(projectId: string, writer: string, sequence: number): AsyncGenerator<Arrival> {
       const values = [projectId, types.Uuid.fromString(writer), pageOf(sequence), BigInt(sequence)]
@@ -55,6 +90,17 @@ export function openArrivals(session: Session) {
       } while (page !== null)
     },
   }
+}
+
+/** What is told of a block whose bytes are not as they were written: where it is. */
+export function damagedArrival(
+  at: { readonly projectId: string; readonly writer: string; readonly sequence: number },
+  cause: unknown,
+): AppError {
+  const { projectId, writer, sequence } = at
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const partition = `arrivals (project '${projectId}', writer ${writer}, page ${pageOf(sequence)})`
+  return new AppError('DATA_DAMAGED', `${partition}, sequence ${sequence}: ${why}`, { cause })
 }
 
 function pageOf(sequence: number): bigint {

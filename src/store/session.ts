@@ -53,6 +53,8 @@ export interface SessionOptions {
   readonly metrics: Metrics
   /** What the server says beside a result: tombstones, large batches. Tests fail on any. */
   readonly onWarning?: (warning: string) => void
+  /** Whether blobs are views of what came over the network: for those who copy them at once. */
+  readonly areBlobsViews?: boolean
 }
 
 export type Session = Awaited<ReturnType<typeof openSession>>
@@ -257,7 +259,8 @@ export function intKey(value: number): Buffer {
   return bytes
 }
 
-function clientOptions({ contactPoints, localDataCenter, keyspace, credentials }: SessionOptions) {
+function clientOptions({ areBlobsViews = false, ...options }: SessionOptions) {
+  const { contactPoints, localDataCenter, keyspace, credentials } = options
   return {
     contactPoints: [...contactPoints],
     localDataCenter,
@@ -266,7 +269,7 @@ function clientOptions({ contactPoints, localDataCenter, keyspace, credentials }
     protocolOptions: { maxVersion: 4 },
     pooling: { coreConnectionsPerHost: { [types.distance.local]: CONNECTIONS_PER_HOST } },
     socketOptions: { readTimeout: READ_TIMEOUT_MS },
-    encoding: { useBigIntAsLong: true },
+    encoding: { useBigIntAsLong: true, copyBuffer: !areBlobsViews },
     policies: { reconnection: new policies.reconnection.ConstantReconnectionPolicy(RECONNECT_MS) },
   }
 }
@@ -276,6 +279,7 @@ function queryOptions({ isIdempotent = true, consistency }: Statement) {
     prepare: true,
     isIdempotent,
     consistency: consistency ?? types.consistencies.localQuorum,
+    serialConsistency: types.consistencies.localSerial,
   }
 }
 

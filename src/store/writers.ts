@@ -12,6 +12,9 @@ const LIST: Statement = {
   cql: 'SELECT writer FROM writers WHERE project = ?',
 }
 
+/** Stands for a project in which every writer is announced: no project has this id. */
+export const ALL_PROJECTS = '*'
+
 export type Writers = ReturnType<typeof openWriters>
 
 /** Who may have written for a project within the life of its arrivals. */

@@ -231,7 +231,7 @@ test.each(['from', 'to'])('%s may lie anywhere in time', async (field) => {
   await project.store([{ event: 'e', userId: 'a' }])
   const users = field === 'from' ? 1 : 0
   for (const moment of [0, -1e12, '1970-01-01', '0001-01-01', '1999-12-31T23:59:59+14:00']) {
-    const query = { from: '0001-01-01', steps: [{ event: 'e' }], [field]: moment }
+    const query = { from: '0001-01-01', steps: [{ event: 'e' }], [field]: moment, freshness: 'now' }
     const answer = await project.ask(query)
     if (answer.status === 200) expect(usersOf(answer.json())).toEqual([users])
     else expect(answer.status).toBe(400)
@@ -278,10 +278,10 @@ describe('a question over 3,000 partitions', async () => {
   const steps = [{ event: 'e' }]
 
   test('is refused before it starts where that is over the limit, with its estimate', async () => {
-    const answer = await project.ask({ steps })
+    const answer = await project.ask({ steps, source: 'events' })
     expect([answer.status, answer.json()['code']]).toEqual([422, 'QUERY_TOO_LARGE'])
     expect(answer.json()['detail']).toContain('3000')
-    const fewer = await project.funnel({ steps, from: TODAY_MS - DAY_MS })
+    const fewer = await project.funnel({ steps, source: 'events', from: TODAY_MS - DAY_MS })
     expect([usersOf(fewer), fewer.read.partitions]).toEqual([[1_000], 2_000])
   })
 
@@ -290,7 +290,7 @@ describe('a question over 3,000 partitions', async () => {
     const reads =
       'store_statement_duration_seconds_count{table="events",operation="scan",outcome="ok"}'
     const before = await service.metric(reads)
-    const body = JSON.stringify({ steps, from: TODAY_MS - DAY_MS })
+    const body = JSON.stringify({ steps, source: 'events', from: TODAY_MS - DAY_MS })
     const headers = { authorization: `Bearer ${project.readKey}` }
     const outgoing = request(`${service.url}/v1/funnels`, { method: 'POST', headers })
     outgoing.on('error', () => outgoing.destroy())

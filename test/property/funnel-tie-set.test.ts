@@ -40,7 +40,9 @@ test('the leaders are the events that can take step 0 while others take the next
 
 function load(set: number[]) {
   const tieSet = openTieSet(STEP_COUNT)
-  loadTieSet(tieSet, Uint32Array.from(set), Int32Array.from(set.keys()), set.length)
+  loadTieSet(tieSet, Uint32Array.from(set), Int32Array.from(set.keys()), {
+    ...{ from: 0, to: set.length },
+  })
   return tieSet
 }
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Condition } from '../../src/analysis/condition.ts'
+import { DAY_MS } from '../../src/event/day.ts'
 import { declareFunnel, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
 import type { EventMatcher, Step } from '../../src/analysis/step-mask.ts'
-import { columnsOf, type TestEvent } from '../support/columns.ts'
+import { daysOf, type TestEvent } from '../support/columns.ts'
 import { foldFunnel, slowFunnel, usersOf } from '../support/funnel-oracle.ts'
 
 // Few names, users and moments, so that ties, repeats and window ends are met all the time.
@@ -14,13 +15,15 @@ const anEvent: fc.Arbitrary<TestEvent> = fc.record({
   user: fc.constantFrom('u1', 'u2', 'u3'),
   event: fc.constantFrom(...names),
   timeMs: fc.nat(9),
+  // Spreads a name over several runs, so that it has equal times in one and across them.
+  part: fc.nat(2),
   properties: fc.record(
     { k: fc.constantFrom(...valuesOf.k), n: fc.constantFrom(...valuesOf.n) },
     { requiredKeys: [] },
   ),
 })
 
-// In arrival order, which is any: columns are sorted by time only.
+// In arrival order, which is any: runs are sorted by time only.
 const someEvents = fc.array(anEvent, { maxLength: 18, size: 'max' })
 
 const aCondition: fc.Arbitrary<Condition> = fc.constantFrom<Condition>(
@@ -61,10 +64,36 @@ const aSpec: fc.Arbitrary<FunnelSpec> = fc
     return { ...spec, entryEndMs, lastEndMs: isEntryOnly ? Infinity : entryEndMs }
   })
 
+/** How long one moment of the events above is, and when moment 0 is: all in one day, or over several. */
+interface Scale {
+  readonly unitMs: number
+  readonly startMs: number
+}
+
+const ONE_DAY: Scale = { unitMs: 1, startMs: 0 }
+const aScale: fc.Arbitrary<Scale> = fc.record({
+  unitMs: fc.constantFrom(1, DAY_MS / 4, DAY_MS, 3 * DAY_MS),
+  startMs: fc.constantFrom(0, DAY_MS - 5, -5, 20_000 * DAY_MS - 1),
+})
+
+const eventsAt = ({ unitMs, startMs }: Scale, events: readonly TestEvent[]): TestEvent[] =>
+  events.map((event) => ({ ...event, timeMs: startMs + event.timeMs * unitMs }))
+
+const specAt = ({ unitMs, startMs }: Scale, spec: FunnelSpec): FunnelSpec => ({
+  ...spec,
+  windowMs: spec.windowMs * unitMs,
+  entryStartMs: startMs + spec.entryStartMs * unitMs,
+  entryEndMs: startMs + spec.entryEndMs * unitMs,
+  lastEndMs: startMs + spec.lastEndMs * unitMs,
+})
+
+const fold = (spec: FunnelSpec, events: readonly TestEvent[], scale: Scale): Counts =>
+  foldFunnel(specAt(scale, spec), eventsAt(scale, events))
+
 test('the counts, broken down or not, are what the definition says', () => {
   fc.assert(
-    fc.property(aSpec, someEvents, (spec, events) => {
-      expect(foldFunnel(spec, events)).toEqual(slowFunnel(spec, events))
+    fc.property(aSpec, someEvents, aScale, (spec, events, scale) => {
+      expect(fold(spec, events, scale)).toEqual(slowFunnel(spec, events))
     }),
     { numRuns: 5_000 },
   )
@@ -76,17 +105,50 @@ test('many events of one moment are matched as the definition says', () => {
     { maxLength: 9, size: 'max' },
   )
   fc.assert(
-    fc.property(aSpec, tied, (spec, events) => {
-      expect(foldFunnel(spec, events)).toEqual(slowFunnel(spec, events))
+    fc.property(aSpec, tied, aScale, (spec, events, scale) => {
+      expect(fold(spec, events, scale)).toEqual(slowFunnel(spec, events))
     }),
     { numRuns: 2_000 },
   )
 })
 
-test('the order of arrival does not matter', () => {
+test('many users of one moment are told apart', () => {
+  const tied = fc.array(
+    fc
+      .tuple(anEvent, fc.nat(40))
+      .map(([event, user]) => ({ ...event, user: `u${user}`, timeMs: event.timeMs % 2 })),
+    { minLength: 15, maxLength: 40, size: 'max' },
+  )
   fc.assert(
-    fc.property(aSpec, shuffledPairs(someEvents), (spec, [events, shuffled]) => {
-      expect(foldFunnel(spec, shuffled)).toEqual(foldFunnel(spec, events))
+    fc.property(aSpec, tied, aScale, (spec, events, scale) => {
+      expect(fold(spec, events, scale)).toEqual(slowFunnel(spec, events))
+    }),
+  )
+})
+
+test('more than eight steps are counted as the definition says', () => {
+  const stepOf = (name: string): Step => ({ matchers: [{ eventName: name, where: [] }] })
+  const longSpec = fc
+    .tuple(aSpec, fc.array(fc.constantFrom(...names), { minLength: 9, maxLength: 12 }))
+    .map(([spec, of]) => ({ ...spec, steps: of.map(stepOf) }))
+  const inTurn = fc.array(anEvent, { minLength: 8, maxLength: 14, size: 'max' }).map((events) =>
+    // Of one user, for long chains to be met.
+    events.map((event) => ({ ...event, user: 'u1' })),
+  )
+  fc.assert(
+    fc.property(longSpec, inTurn, aScale, (spec, events, scale) => {
+      expect(fold(spec, events, scale)).toEqual(slowFunnel(spec, events))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('the order of arrival does not matter, nor how events of a name are spread over runs', () => {
+  fc.assert(
+    fc.property(aSpec, shuffledPairs(someEvents), aScale, (spec, [events, shuffled], scale) => {
+      expect(fold(spec, shuffled, scale)).toEqual(fold(spec, events, scale))
+      const ofOneRun = events.map((event) => ({ ...event, part: 0 }))
+      expect(fold(spec, ofOneRun, scale)).toEqual(fold(spec, events, scale))
     }),
   )
 })
@@ -94,9 +156,9 @@ test('the order of arrival does not matter', () => {
 test('the values of a breakdown add up to the whole at every step', () => {
   const brokenDown = aSpec.map((spec) => ({ ...spec, breakdown: { property: 'k', limit: 1 } }))
   fc.assert(
-    fc.property(brokenDown, someEvents, (spec, events) => {
+    fc.property(brokenDown, someEvents, aScale, (spec, events, scale) => {
       const { result } = declareFunnel(spec)
-      const { steps, breakdown } = result(foldFunnel(spec, events))
+      const { steps, breakdown } = result(fold(spec, events, scale))
       steps.forEach(({ users }, step) => {
         const parts = breakdown!.map((entry) => entry.steps[step]!.users)
         expect(parts.reduce((sum, part) => sum + part, 0)).toBe(users)
@@ -119,26 +181,27 @@ test('merge is associative and commutative, and empty is neutral', () => {
 
 test('spreading the users over fold groups changes nothing', () => {
   fc.assert(
-    fc.property(aSpec, someEvents, (spec, events) => {
-      const { merge, empty } = declareFunnel(spec)
-      const groups = usersOf(events).map((user) => events.filter((event) => event.user === user))
-      const merged = groups.map((group) => foldFunnel(spec, group)).reduce(merge, empty())
+    fc.property(aSpec, someEvents, aScale, (unscaled, unscaledEvents, scale) => {
+      const spec = specAt(scale, unscaled)
+      const events = eventsAt(scale, unscaledEvents)
+      const { openGroup, merge, empty } = declareFunnel(spec)
+      // One funnel for all groups: what it uses again must not show.
+      const foldGroup = (user: string) => {
+        const group = openGroup(1)
+        const ofUser = events.filter((event) => event.user === user)
+        for (const day of daysOf(ofUser, propertiesOf(spec), [user])) group.fold(day)
+        return group.close()
+      }
+      const merged = usersOf(events).map(foldGroup).reduce(merge, empty())
       expect(merged).toEqual(foldFunnel(spec, events))
     }),
   )
 })
 
-test('folding a group in several calls, each later than the one before, changes nothing', () => {
+test('spreading the events over days changes nothing', () => {
   fc.assert(
-    fc.property(aSpec, someEvents, fc.nat(10), fc.nat(10), (spec, events, cutMs, otherCutMs) => {
-      const users = usersOf(events)
-      const group = declareFunnel(spec).openGroup(users.length)
-      const cuts = [-Infinity, Math.min(cutMs, otherCutMs), Math.max(cutMs, otherCutMs), Infinity]
-      cuts.slice(1).forEach((endMs, index) => {
-        const slab = events.filter(({ timeMs }) => timeMs >= cuts[index]! && timeMs < endMs)
-        group.fold(columnsOf(slab, propertiesOf(spec), users))
-      })
-      expect(group.close()).toEqual(foldFunnel(spec, events))
+    fc.property(aSpec, someEvents, aScale, (spec, events, scale) => {
+      expect(fold(spec, events, scale)).toEqual(fold(spec, events, ONE_DAY))
     }),
   )
 })

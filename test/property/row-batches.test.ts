@@ -5,7 +5,7 @@ import {
   PARTITIONS_PER_BATCH_MAX,
   PARTITION_BATCH_BYTES_MAX,
   rowBatches,
-} from '../../src/ingest/row-batches.ts'
+} from '../../src/store/row-batches.ts'
 import type { RowWrite } from '../../src/store/event-row.ts'
 
 /** A row of a partition; the partitions are dealt out to three sets of replicas. */

@@ -6,13 +6,13 @@ import {
   type FunnelSpec,
 } from '../../src/analysis/funnel.ts'
 import type { Step } from '../../src/analysis/step-mask.ts'
-import { columnsOf, type TestEvent } from './columns.ts'
+import { daysOf, type TestEvent } from './columns.ts'
 
-/** Counts a funnel with the code under test: one fold group, one call. */
+/** Counts a funnel with the code under test: one fold group, day by day. */
 export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): FunnelCounts {
   const users = usersOf(events)
   const group = declareFunnel(spec).openGroup(users.length)
-  group.fold(columnsOf(events, propertiesOf(spec), users))
+  for (const day of daysOf(events, propertiesOf(spec), users)) group.fold(day)
   return group.close()
 }
 

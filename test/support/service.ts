@@ -112,9 +112,9 @@ export function openTestProject(url: string, { id, writeKey, readKey }: MadeProj
       }
     },
 
-    /** Asks a funnel that is to be answered. */
-    async funnel(query: unknown): Promise<FunnelAnswer> {
-      const answer = await ask(query)
+    /** Asks a funnel that is to be answered; of now, unless it says otherwise. */
+    async funnel(query: object): Promise<FunnelAnswer> {
+      const answer = await ask({ freshness: 'now', ...query })
       assert.equal(answer.status, 200, answer.text)
       return answer.json<FunnelAnswer>()
     },

@@ -135,14 +135,44 @@ test('a user with 50,000 entries within one window, or at one moment, is counted
   }
 })
 
+const aRun = (eventName: string, times: number[], users: number[]) => ({
+  ...{ eventName, rowCount: times.length, timeMs: Uint32Array.from(times) },
+  ...{ user: Uint16Array.from(users), properties: new Map() },
+})
+
 test('rows that are not in time order are refused', () => {
-  const { fold } = declareFunnel(aSpec({})).openGroup(1)
-  const columns = {
-    ...{ rowCount: 2, timeMs: Float64Array.of(2, 1), user: Uint16Array.of(0, 0) },
-    event: { codes: Uint8Array.of(1, 1), values: [null, 'A'] },
-    properties: new Map(),
-  }
-  expect(() => fold(columns)).toThrow('time order')
+  const runs = [aRun('A', [2, 1], [0, 0])]
+  expect(() => declareFunnel(aSpec({})).openGroup(1).fold({ day: 0, runs })).toThrow('time order')
+  const merged = [...runs, aRun('B', [1, 3], [0, 0])]
+  expect(() => declareFunnel(aSpec({})).openGroup(1).fold({ day: 0, runs: merged })).toThrow(
+    'time order',
+  )
+})
+
+test('a user who is not of the group is refused', () => {
+  const runs = [aRun('A', [1], [1])]
+  expect(() => declareFunnel(aSpec({})).openGroup(1).fold({ day: 0, runs })).toThrow('of the group')
+})
+
+test('days that are not in ascending order, or after the end, are refused', () => {
+  const group = declareFunnel(aSpec({})).openGroup(1)
+  group.fold({ day: 3, runs: [] })
+  expect(() => group.fold({ day: 3, runs: [] })).toThrow('ascending')
+  group.close()
+  expect(() => group.fold({ day: 4, runs: [] })).toThrow('ascending')
+})
+
+test('groups that are open at once, and those after them, know nothing of one another', () => {
+  const { openGroup } = declareFunnel(aSpec({ breakdown: byK }))
+  const converted = { day: 0, runs: [aRun('A', [1, 1], [0, 1]), aRun('B', [2, 2], [0, 1])] }
+  const [first, second] = [openGroup(2), openGroup(2)]
+  first.fold(converted)
+  second.fold({ day: 0, runs: [aRun('B', [3], [1])] })
+  expect(first.close().users).toEqual([2, 2])
+  const third = openGroup(3)
+  third.fold({ day: 0, runs: [aRun('A', [9], [2]), aRun('B', [9, 9], [0, 1])] })
+  expect(second.close().users).toEqual([0, 0])
+  expect(third.close().users).toEqual([1, 0])
 })
 
 test('the properties and the event names that a funnel reads are named once', () => {

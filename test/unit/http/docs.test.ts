@@ -20,7 +20,7 @@ const routes = allRoutes({
   ingest: notThere,
   questions: notThere,
   projects: notThere,
-  health: { readiness: notThere, connections: notThere, metrics },
+  health: { readiness: notThere, connections: notThere, metrics, threadMetrics: notThere },
 })
 const app = openApp({ ...routes, metrics, log: openLog('silent') })
 

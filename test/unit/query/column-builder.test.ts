@@ -1,38 +1,72 @@
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../../src/event/day.ts'
 import { openColumnBuilder } from '../../../src/query/column-builder.ts'
 import type { CodedColumn } from '../../../src/segment/columns.ts'
 
 const cellsOf = ({ codes, values }: CodedColumn) => [...codes].map((code) => values[code])
 
-test('columns hold what was added, in its order', () => {
+test('runs hold what was added, by day and name, in its order', () => {
   const builder = openColumnBuilder(['path', 'cart.total'])
   const add = (eventTimeMs: number, userId: string, eventName: string, properties: object) =>
     builder.add({ eventTimeMs, userId, eventName, properties: JSON.stringify(properties) })
-  add(1, 'ada', 'view', { path: '/a' })
-  add(1, 'bob', 'view', { path: null, cart: { total: 1 } })
-  add(5, 'ada', 'buy', { path: '/a', cart: { total: '1' } })
+  add(DAY_MS - 1, 'ada', 'view', { path: '/b' })
+  add(DAY_MS, 'ada', 'view', { path: '/a' })
+  add(DAY_MS, 'bob', 'view', { path: null, cart: { total: 1 } })
+  add(DAY_MS + 5, 'ada', 'buy', { path: '/a', cart: { total: '1' } })
+  add(4 * DAY_MS, 'eve', 'buy', {})
 
-  const { columns, userCount } = builder.build()
-  expect(userCount).toBe(2)
-  expect(columns.rowCount).toBe(3)
-  expect([...columns.timeMs]).toEqual([1, 1, 5])
-  expect([...columns.user]).toEqual([0, 1, 0])
-  expect(cellsOf(columns.event)).toEqual(['view', 'view', 'buy'])
-  expect(cellsOf(columns.properties.get('path')!)).toEqual(['/a', null, '/a'])
-  // Texts and numbers that read alike are two values.
-  expect(cellsOf(columns.properties.get('cart.total')!)).toEqual([null, 1, '1'])
+  const { days, userCount } = builder.build()
+  expect(userCount).toBe(3)
+  const shown = days.map(({ day, runs }) => ({
+    day,
+    runs: runs.map(({ eventName, rowCount, timeMs, user, properties }) => ({
+      ...{ eventName, rowCount, timeMs: [...timeMs], user: [...user] },
+      path: cellsOf(properties.get('path')!),
+      // Texts and numbers that read alike are two values.
+      total: cellsOf(properties.get('cart.total')!),
+    })),
+  }))
+  const buy = { eventName: 'buy', rowCount: 1 }
+  const view = { eventName: 'view', rowCount: 1 }
+  expect(shown).toEqual([
+    { day: 0, runs: [{ ...view, timeMs: [DAY_MS - 1], user: [0], path: ['/b'], total: [null] }] },
+    {
+      day: 1,
+      runs: [
+        {
+          ...{ eventName: 'view', rowCount: 2, timeMs: [0, 0], user: [0, 1] },
+          ...{ path: ['/a', null], total: [null, 1] },
+        },
+        { ...buy, timeMs: [5], user: [0], path: ['/a'], total: ['1'] },
+      ],
+    },
+    { day: 4, runs: [{ ...buy, timeMs: [0], user: [2], path: [null], total: [null] }] },
+  ])
 })
 
-test('a column has null first and no value twice', () => {
+test('times before 1970 are of days below 0', () => {
+  const builder = openColumnBuilder([])
+  builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', properties: '' })
+  const [first] = builder.build().days
+  expect(first!.day).toBe(-1)
+  expect([...first!.runs[0]!.timeMs]).toEqual([DAY_MS - 1])
+})
+
+test('a dictionary has null first and no value twice, and all runs share it', () => {
   const builder = openColumnBuilder(['p'])
-  for (const p of ['x', null, 'y', 'x', true, [1]])
-    builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', properties: JSON.stringify({ p }) })
-  const { columns } = builder.build()
-  expect(columns.properties.get('p')!.values).toEqual([null, 'x', 'y', true])
+  for (const [index, p] of ['x', null, 'y', 'x', true, [1]].entries())
+    builder.add({
+      ...{ eventTimeMs: index * DAY_MS, userId: 'a', eventName: 'e' },
+      properties: JSON.stringify({ p }),
+    })
+  const { days } = builder.build()
+  const dictionaries = days.map(({ runs }) => runs[0]!.properties.get('p')!.values)
+  expect(dictionaries[0]).toEqual([null, 'x', 'y', true])
+  expect(new Set(dictionaries).size).toBe(1)
 })
 
 test('properties are not parsed where none is asked about', () => {
   const builder = openColumnBuilder([])
   builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', properties: '' })
-  expect(builder.build().columns.properties.size).toBe(0)
+  expect(builder.build().days[0]!.runs[0]!.properties.size).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { AppError, type ErrorCode } from '../../../src/error.ts'
-import { isPassing, untilStored } from '../../../src/ingest/retry.ts'
+import { isPassing, untilStored } from '../../../src/store/retry.ts'
 
 const away = (message = 'away') => new AppError('STORE_UNAVAILABLE', message)
 

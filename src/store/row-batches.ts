@@ -1,4 +1,4 @@
-import type { RowWrite } from '../store/event-row.ts'
+import type { RowWrite } from './event-row.ts'
 
 /** Above this the server warns of partitions in a batch. */
 export const PARTITIONS_PER_BATCH_MAX = 10

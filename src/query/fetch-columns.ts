@@ -1,0 +1,83 @@
+import pLimit from 'p-limit'
+import { CHUNK_BYTES_MAX } from '../segment/chunk.ts'
+import { chunksOf, damaged, type Chunk, type ObjectId, type Objects } from '../store/objects.ts'
+import type { ColumnRange, Fetched, FetchTask } from './worker-messages.ts'
+
+/** Objects read at once by a thread. */
+const OBJECTS_IN_FLIGHT_MAX = 12
+
+/** Reads ranges of columns into memory that all threads share. */
+export function openFetch(objects: Objects) {
+  const limit = pLimit(OBJECTS_IN_FLIGHT_MAX)
+
+  async function* chunksFor(
+    id: ObjectId,
+    { ranges, areWhole }: FetchTask['objects'][number],
+  ): AsyncGenerator<Chunk[]> {
+    const filled = ranges.filter(({ bytes }) => bytes > 0)
+    if (areWhole) {
+      const columns = [...new Set(filled.map(({ column }) => column))]
+      if (columns.length > 0) yield* objects.read(id, columns)
+      return
+    }
+    for (const { column, first, last } of spansOf(filled))
+      yield* objects.readChunks(id, column, { first, last })
+  }
+
+  async function fetchObject(projectId: string, wanted: FetchTask['objects'][number]) {
+    const id = { projectId, object: wanted.object }
+    const targets = wanted.ranges.map((range) => ({
+      range,
+      bytes: new Uint8Array(new SharedArrayBuffer(range.bytes)),
+      missing: range.bytes,
+    }))
+    for await (const page of chunksFor(id, wanted))
+      for (const { column, chunk, bytes } of page)
+        for (const target of targets) {
+          if (target.range.column !== column) continue
+          target.missing -= copyOverlap(target, chunk * CHUNK_BYTES_MAX, bytes)
+        }
+    for (const { range, missing } of targets)
+      if (missing !== 0) throw damaged(id, `${range.column} from ${range.offset}`)
+    return targets.map(({ range: { key }, bytes }) => ({
+      key,
+      buffer: bytes.buffer as SharedArrayBuffer,
+    }))
+  }
+
+  return async ({ projectId, objects: wanted }: FetchTask): Promise<Fetched> => {
+    const buffers = await Promise.all(
+      wanted.map((object) => limit(() => fetchObject(projectId, object))),
+    )
+    return { partitions: wanted.length, buffers: buffers.flat() }
+  }
+}
+
+/** Copies what a chunk, which begins at `start` of its column, has of a range; returns how much. */
+function copyOverlap(
+  { range, bytes: target }: { readonly range: ColumnRange; readonly bytes: Uint8Array },
+  start: number,
+  chunk: Uint8Array,
+): number {
+  const from = Math.max(start, range.offset)
+  const to = Math.min(start + chunk.length, range.offset + range.bytes)
+  if (from >= to) return 0
+  target.set(chunk.subarray(from - start, to - start), from - range.offset)
+  return to - from
+}
+
+/** Returns the chunks that hold the ranges, as few runs of neighbours as may be. */
+function spansOf(ranges: readonly ColumnRange[]) {
+  const spans: { column: string; first: number; last: number }[] = []
+  const sorted = ranges.toSorted((a, b) =>
+    a.column === b.column ? a.offset - b.offset : a.column < b.column ? -1 : 1,
+  )
+  for (const range of sorted) {
+    const { column } = range
+    const { first, last } = chunksOf(range)
+    const open = spans.at(-1)
+    if (open?.column === column && first <= open.last + 1) open.last = Math.max(open.last, last)
+    else spans.push({ column, first, last })
+  }
+  return spans
+}

@@ -1,0 +1,104 @@
+import type { Logger } from '../log.ts'
+import type { MetricsJson } from '../metrics.ts'
+import { openThread, type Thread } from '../threads.ts'
+import type {
+  Fetched,
+  FetchTask,
+  Folded,
+  FoldStart,
+  FoldTask,
+  Replaced,
+  ReplaceTask,
+  Task,
+} from './worker-messages.ts'
+
+interface Member {
+  readonly thread: Thread
+  isFolding: boolean
+}
+
+interface QueuedFold {
+  readonly task: FoldTask
+  readonly resolve: (folded: Folded) => void
+  readonly reject: (error: unknown) => void
+}
+
+export type FoldPool = ReturnType<typeof openFoldPool>
+
+/**
+ * The threads that questions are answered in. Reading is shared out among all of them; folds are given to
+ * whichever is free, one at a time each.
+ */
+export function openFoldPool(dependencies: {
+  readonly threadCount: number
+  readonly start: FoldStart
+  readonly onWarning: ((warning: string) => void) | undefined
+  readonly log: Logger
+}) {
+  const { threadCount, start, onWarning, log } = dependencies
+  const folds: QueuedFold[] = []
+  let turn = 0
+  const members = Array.from({ length: threadCount }, (): Member => ({
+    thread: openThread({ name: 'fold-worker', start, onReady: giveFolds, onWarning, log }),
+    isFolding: false,
+  }))
+
+  function giveFolds(): void {
+    for (const member of members) {
+      if (member.isFolding || !member.thread.isUp()) continue
+      const next = folds.shift()
+      if (next === undefined) return
+      member.isFolding = true
+      member.thread
+        .send<Folded>(next.task)
+        .then(next.resolve, next.reject)
+        .finally(() => {
+          member.isFolding = false
+          giveFolds()
+        })
+    }
+  }
+
+  return {
+    threadCount,
+
+    /** Reads columns; each thread its share of the objects. */
+    async fetch({ projectId, objects }: Omit<FetchTask, 'kind'>): Promise<Fetched> {
+      const parts = await Promise.all(
+        members.map(async ({ thread }, index): Promise<Fetched> => {
+          const share = objects.filter((_object, at) => at % threadCount === index)
+          if (share.length === 0) return { partitions: 0, buffers: [] }
+          return await thread.send<Fetched>({ kind: 'fetch', projectId, objects: share })
+        }),
+      )
+      return {
+        partitions: parts.reduce((sum, { partitions }) => sum + partitions, 0),
+        buffers: parts.flatMap(({ buffers }) => buffers),
+      }
+    },
+
+    /** Folds in whichever thread is free first. */
+    async fold(task: FoldTask): Promise<Folded> {
+      return await new Promise<Folded>((resolve, reject) => {
+        folds.push({ task, resolve, reject })
+        giveFolds()
+      })
+    },
+
+    async replace(task: ReplaceTask): Promise<Replaced> {
+      const { thread } = members[turn++ % threadCount]!
+      return await thread.send<Replaced>(task)
+    },
+
+    /** What the threads measured. */
+    async metrics(): Promise<MetricsJson[]> {
+      const task: Task = { kind: 'metrics' }
+      const told = members.map(({ thread }) => thread.sendIfFree<MetricsJson>(task))
+      return (await Promise.all(told)).filter((json) => json !== undefined)
+    },
+
+    async close(): Promise<void> {
+      await Promise.all(members.map(({ thread }) => thread.close()))
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { LRUCache } from 'lru-cache'
+import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
+import type { CodedColumn, Run, Value } from '../segment/columns.ts'
+import { codesView, decodeValues } from '../segment/dictionary.ts'
+import { FOLD_GROUP_USERS } from '../segment/place.ts'
+import type { Folded, FoldQuestion, FoldTask, SharedSection } from './worker-messages.ts'
+
+const VALUES_BYTES_MAX = 33_554_432
+/** Of analyses that are ready to fold: what they have compiled and allocated is used again. */
+const QUESTIONS_MAX = 8
+
+type SharedProperty = SharedSection['properties'][number]
+
+/** A section whose columns are views of shared memory. */
+interface ViewedSection {
+  readonly day: number
+  readonly whole: Run
+  /** By fold group: pairs of first row and row after the last. */
+  readonly rowsOf: ReadonlyMap<number, readonly number[]>
+}
+
+/** Folds fold groups of sections, one after the other. */
+export function openFolds(monotonicMs: () => number) {
+  const decoded = new LRUCache<string, (Value | null)[]>({
+    maxSize: VALUES_BYTES_MAX,
+    sizeCalculation: (values) => 8 + 40 * values.length,
+  })
+  const funnels = new LRUCache<string, Funnel>({ max: QUESTIONS_MAX })
+
+  function funnelOf({ spec }: FoldQuestion): Funnel {
+    const key = JSON.stringify(spec)
+    let funnel = funnels.get(key)
+    if (funnel === undefined) funnels.set(key, (funnel = declareFunnel(spec)))
+    return funnel
+  }
+
+  function propertyOf({ key, values: stored, codes, codeBytes }: SharedProperty): CodedColumn {
+    let values = decoded.get(key)
+    // Copied: inflating takes no shared memory.
+    if (values === undefined)
+      decoded.set(key, (values = decodeValues(Uint8Array.from(new Uint8Array(stored)))))
+    return { codes: codesView(new Uint8Array(codes), codeBytes), values }
+  }
+
+  function viewed(section: SharedSection): ViewedSection {
+    const { eventName, day, rowCount, timeMs, user, runs } = section
+    const rowsOf = new Map<number, number[]>()
+    for (let at = 0; at < runs.length; at += 3) {
+      const rows = rowsOf.get(runs[at]!)
+      if (rows === undefined) rowsOf.set(runs[at]!, [runs[at + 1]!, runs[at + 2]!])
+      else rows.push(runs[at + 1]!, runs[at + 2]!)
+    }
+    return {
+      day,
+      rowsOf,
+      whole: {
+        ...{ eventName, rowCount },
+        timeMs: new Uint32Array(timeMs),
+        user: new Uint16Array(user),
+        properties: new Map(
+          section.properties.map((property) => [property.path, propertyOf(property)]),
+        ),
+      },
+    }
+  }
+
+  return ({ question, sections, foldGroups }: FoldTask): Folded => {
+    const startMs = monotonicMs()
+    const funnel = funnelOf(question)
+    const days = byDay(sections.map(viewed))
+    let counts: FunnelCounts = funnel.empty()
+    for (const foldGroup of foldGroups) {
+      const group = funnel.openGroup(FOLD_GROUP_USERS)
+      for (const [day, ofDay] of days) {
+        const runs = ofDay.flatMap((section) => cut(section, foldGroup))
+        if (runs.length > 0) group.fold({ day, runs })
+      }
+      counts = funnel.merge(counts, group.close())
+    }
+    return { counts, foldMs: monotonicMs() - startMs }
+  }
+}
+
+function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] {
+  const days = new Map<number, ViewedSection[]>()
+  for (const section of sections) {
+    const ofDay = days.get(section.day)
+    if (ofDay === undefined) days.set(section.day, [section])
+    else ofDay.push(section)
+  }
+  return [...days].sort(([a], [b]) => a - b)
+}
+
+function cut({ whole, rowsOf }: ViewedSection, foldGroup: number): Run[] {
+  const rows = rowsOf.get(foldGroup) ?? []
+  const runs: Run[] = []
+  for (let at = 0; at < rows.length; at += 2) {
+    const [from, to] = [rows[at]!, rows[at + 1]!]
+    const properties = new Map<string, CodedColumn>()
+    for (const [path, { codes, values }] of whole.properties)
+      properties.set(path, { codes: codes.subarray(from, to), values })
+    runs.push({
+      eventName: whole.eventName,
+      rowCount: to - from,
+      timeMs: whole.timeMs.subarray(from, to),
+      user: whole.user.subarray(from, to),
+      properties,
+    })
+  }
+  return runs
+}

@@ -1,0 +1,38 @@
+import { systemClock as clock } from '../clock.ts'
+import { openLog } from '../log.ts'
+import { declareMetrics } from '../metrics.ts'
+import { openObjects } from '../store/objects.ts'
+import { openSession } from '../store/session.ts'
+import { serveTasks, threadStart } from '../threads.ts'
+import { openFetch } from './fetch-columns.ts'
+import { openFolds } from './fold-sections.ts'
+import { replaceSection } from './replace-section.ts'
+import type { FoldStart, Task } from './worker-messages.ts'
+
+// One of the threads that questions are answered in: it reads columns through a session of its own, and
+// folds them.
+
+const { start, onWarning } = threadStart<FoldStart>()
+const metrics = declareMetrics({ isThread: true })
+const session = await openSession({
+  ...start.database,
+  ...{ metrics, onWarning, areBlobsViews: true },
+  log: openLog(start.logLevel),
+})
+const fetchColumns = openFetch(openObjects(session))
+const foldSections = openFolds(clock.monotonicMs)
+
+async function answer(task: Task): Promise<unknown> {
+  switch (task.kind) {
+    case 'fetch':
+      return await fetchColumns(task)
+    case 'fold':
+      return foldSections(task)
+    case 'replace':
+      return replaceSection(task)
+    case 'metrics':
+      return await metrics.registry.getMetricsAsJSON()
+  }
+}
+
+serveTasks(answer, session.close)

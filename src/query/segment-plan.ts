@@ -1,0 +1,176 @@
+import { dayOf, monthOfDay } from '../event/day.ts'
+import type { Section, SegmentRef } from '../segment/directory.ts'
+import type { Root } from '../segment/root.ts'
+import { codesColumn, ROW_BYTES, valuesColumn } from '../segment/section.ts'
+import type { Snapshots } from '../store/snapshots.ts'
+import type { Range } from './range.ts'
+
+/** What a question needs of the segments. */
+export interface SegmentRead {
+  readonly projectId: string
+  /** Of event times. Days that it touches are read whole. */
+  readonly range: Range
+  /** Null: events of every name. */
+  readonly eventNames: readonly string[] | null
+  readonly properties: readonly string[]
+  readonly signal: AbortSignal
+}
+
+export interface PlannedSection {
+  readonly ref: SegmentRef
+  readonly section: Section
+}
+
+/** Sections, or the part of them that some fold groups have, which are folded together. */
+export interface Unit {
+  readonly readGroup: number
+  /** Null: all of them. */
+  readonly foldGroups: { readonly first: number; readonly last: number } | null
+}
+
+export interface SegmentPlan {
+  /** Of one read group each. */
+  readonly alone: readonly PlannedSection[]
+  /** Of several read groups: read once, folded in each. */
+  readonly shared: readonly PlannedSection[]
+  /** By which all rows are placed: the coarsest of the sections'. */
+  readonly readGroupCount: number
+  readonly units: readonly Unit[]
+  readonly rowCount: number
+  readonly bytes: number
+  /** Whether a property that is asked about may be beyond the limit of columns. */
+  readonly isCut: boolean
+}
+
+/** Finds the sections that a question needs, and how to fold them within `unitBytesMax` at a time. */
+export async function planSegments(
+  snapshots: Snapshots,
+  root: Root,
+  read: SegmentRead,
+  unitBytesMax: number,
+): Promise<SegmentPlan> {
+  const sections = await sectionsOf(snapshots, root, read)
+  const readGroupCount = Math.min(
+    root.readGroupCount,
+    ...sections.map(({ ref }) => ref.readGroupCount),
+  )
+  const alone: PlannedSection[] = []
+  const shared: PlannedSection[] = []
+  for (const planned of sections)
+    if (planned.ref.section !== null && readGroupsOf(planned).size === 1) alone.push(planned)
+    else shared.push(planned)
+  const bytesOf = (planned: PlannedSection) => neededBytes(planned.section, read.properties)
+  const groupOf = (own: number, { ref }: PlannedSection) =>
+    coarse(own, ref.readGroupCount, readGroupCount)
+  const byGroup = new Map<number, PlannedSection[]>()
+  for (const planned of shared)
+    for (const own of readGroupsOf(planned)) byGroup.set(groupOf(own, planned), [])
+  for (const planned of alone) {
+    const readGroup = groupOf(planned.section.runs[0]!, planned)
+    const ofGroup = byGroup.get(readGroup)
+    if (ofGroup === undefined) byGroup.set(readGroup, [planned])
+    else ofGroup.push(planned)
+  }
+  const units = [...byGroup].flatMap(([readGroup, ofGroup]) =>
+    unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax, bytesOf }),
+  )
+  return {
+    ...{ alone, shared, readGroupCount },
+    units: units.sort((a, b) => a.readGroup - b.readGroup),
+    rowCount: sections.reduce((sum, { section }) => sum + section.rowCount, 0),
+    bytes: sections.reduce((sum, planned) => sum + bytesOf(planned), 0),
+    isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
+  }
+}
+
+async function sectionsOf(
+  snapshots: Snapshots,
+  root: Root,
+  { projectId, range, eventNames }: SegmentRead,
+): Promise<PlannedSection[]> {
+  if (range.startMs >= range.endMs) return []
+  const firstDay = dayOf(range.startMs)
+  const lastDay = dayOf(range.endMs - 1)
+  const names = eventNames === null ? null : new Set(eventNames)
+  const pageIds = Object.entries(root.pages)
+    .filter(([month]) => +month >= monthOfDay(firstDay) && +month <= monthOfDay(lastDay))
+    .map(([, pageId]) => pageId)
+  const pages = await Promise.all(pageIds.map((pageId) => snapshots.page(projectId, pageId)))
+  const refs = [...pages.flat(), ...root.fresh].filter(
+    (ref) => ref.firstDay <= lastDay && ref.lastDay >= firstDay,
+  )
+  const found = await Promise.all(
+    refs.map(async (ref) => {
+      const sections = await snapshots.sections(projectId, ref)
+      return sections
+        .filter(
+          ({ day, eventName }) =>
+            day >= firstDay && day <= lastDay && (names === null || names.has(eventName)),
+        )
+        .map((section) => ({ ref, section }))
+    }),
+  )
+  return found.flat()
+}
+
+/** Splits a read group by fold groups where its columns take more memory than they may. */
+function unitsOf(
+  readGroup: number,
+  sections: readonly PlannedSection[],
+  {
+    readGroupCount,
+    unitBytesMax,
+    bytesOf,
+  }: {
+    readonly readGroupCount: number
+    readonly unitBytesMax: number
+    readonly bytesOf: (planned: PlannedSection) => number
+  },
+): Unit[] {
+  const bytes = sections.reduce((sum, planned) => sum + bytesOf(planned), 0)
+  const arePlaced = sections.every(({ ref }) => ref.readGroupCount === readGroupCount)
+  if (bytes <= unitBytesMax || !arePlaced) return [{ readGroup, foldGroups: null }]
+  const rowsOf = new Map<number, number>()
+  for (const { section } of sections)
+    for (let at = 0; at < section.runs.length; at += 3)
+      rowsOf.set(
+        section.runs[at + 1]!,
+        (rowsOf.get(section.runs[at + 1]!) ?? 0) + section.runs[at + 2]!,
+      )
+  const rowCount = [...rowsOf.values()].reduce((sum, rows) => sum + rows, 0)
+  const rowsMax = (unitBytesMax / bytes) * rowCount
+  const units: { readGroup: number; foldGroups: { first: number; last: number } }[] = []
+  let rows = 0
+  for (const [foldGroup, ofGroup] of [...rowsOf].sort(([a], [b]) => a - b)) {
+    const open = units.at(-1)
+    if (open === undefined || rows + ofGroup > rowsMax) {
+      const first = open === undefined ? 0 : foldGroup
+      if (open !== undefined) open.foldGroups.last = foldGroup - 1
+      units.push({ readGroup, foldGroups: { first, last: Infinity } })
+      rows = 0
+    }
+    rows += ofGroup
+  }
+  return units
+}
+
+/** Returns the bytes that a question reads of a section. */
+export function neededBytes({ rowCount, columns }: Section, properties: readonly string[]): number {
+  const ofProperties = properties.reduce(
+    (sum, path) =>
+      sum + (columns[codesColumn(path)]?.bytes ?? 0) + (columns[valuesColumn(path)]?.bytes ?? 0),
+    0,
+  )
+  return rowCount * ROW_BYTES + ofProperties
+}
+
+function readGroupsOf({ section }: PlannedSection): Set<number> {
+  const groups = new Set<number>()
+  for (let at = 0; at < section.runs.length; at += 3) groups.add(section.runs[at]!)
+  return groups
+}
+
+/** The read group, of fewer ones, that holds one of more. */
+export function coarse(readGroup: number, from: number, to: number): number {
+  return Math.floor((readGroup * to) / from)
+}

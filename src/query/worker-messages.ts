@@ -1,0 +1,90 @@
+import type { FunnelCounts, FunnelSpec } from '../analysis/funnel.ts'
+import type { SessionOptions } from '../store/session.ts'
+
+/** What a thread is started with. */
+export interface FoldStart {
+  readonly database: Omit<SessionOptions, 'log' | 'metrics' | 'onWarning' | 'areBlobsViews'>
+  readonly logLevel: string
+}
+
+/** A range of a column of an object. */
+export interface ColumnRange {
+  /** Names the bytes, for ever: objects are immutable. */
+  readonly key: string
+  readonly column: string
+  readonly offset: number
+  readonly bytes: number
+}
+
+export interface FetchTask {
+  readonly kind: 'fetch'
+  readonly projectId: string
+  readonly objects: readonly {
+    readonly object: string
+    readonly ranges: readonly ColumnRange[]
+    /** Whether the ranges are all there is of their columns: then one statement reads them. */
+    readonly areWhole: boolean
+  }[]
+}
+
+export interface Fetched {
+  readonly partitions: number
+  readonly buffers: readonly { readonly key: string; readonly buffer: SharedArrayBuffer }[]
+}
+
+/** The events of one name and day, of some fold groups. */
+export interface SharedSection {
+  readonly eventName: string
+  readonly day: number
+  readonly rowCount: number
+  /** uint32. */
+  readonly timeMs: SharedArrayBuffer
+  /** uint16. */
+  readonly user: SharedArrayBuffer
+  readonly properties: readonly {
+    readonly path: string
+    readonly codes: SharedArrayBuffer
+    readonly codeBytes: number
+    /** As stored (segment/dictionary.ts). */
+    readonly values: SharedArrayBuffer
+    /** Names the values, so that they are decoded once. */
+    readonly key: string
+  }[]
+  /** Triples: fold group, first row, row after the last. A fold group may have several. */
+  readonly runs: readonly number[]
+}
+
+export interface FoldTask {
+  readonly kind: 'fold'
+  readonly question: FoldQuestion
+  readonly sections: readonly SharedSection[]
+  readonly foldGroups: readonly number[]
+}
+
+export interface FoldQuestion {
+  readonly analysis: 'funnel'
+  readonly spec: FunnelSpec
+}
+
+export interface Folded {
+  readonly counts: FunnelCounts
+  readonly foldMs: number
+}
+
+/** Places a section's rows for fewer read groups than it was written for (segment/replace.ts). */
+export interface ReplaceTask {
+  readonly kind: 'replace'
+  readonly section: SharedSection
+  /** Quadruples: read group, fold group, first row, row after the last. */
+  readonly runs: readonly number[]
+  readonly from: number
+  readonly to: number
+}
+
+export interface Replaced {
+  /** The same events; its own `runs` are empty. */
+  readonly section: SharedSection
+  readonly runs: readonly number[]
+}
+
+export type Task = FetchTask | FoldTask | ReplaceTask | { readonly kind: 'metrics' }

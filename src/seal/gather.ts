@@ -1,0 +1,159 @@
+import { decodeBlock } from '../segment/block.ts'
+import type { Root, WriterPosition } from '../segment/root.ts'
+import { SEQUENCES_PER_PAGE, type Arrival, type Arrivals } from '../store/arrivals.ts'
+import { damagedArrival } from '../store/arrivals.ts'
+import type { WriterHead, WriterHeads } from '../store/writer-heads.ts'
+import type { Writers } from '../store/writers.ts'
+
+/** What one pass takes at most, so that it fits in memory several times over. */
+const BLOCK_BYTES_PER_PASS_MAX = 33_554_432
+/** How long a writer's heartbeat must not have changed before its gaps are void. */
+export const SILENT_MS = 30_000
+
+/** More commits than can be in flight; what leaves more gaps has expired. */
+const GAPS_MAX = 1_024
+
+/** What sealing needs of an event, from a block or from its row. */
+export interface ArrivedEvent {
+  readonly eventId: Buffer
+  readonly userId: string
+  readonly eventName: string
+  readonly eventTimeMs: number
+  readonly properties: string
+}
+
+export interface Gathered {
+  readonly events: readonly ArrivedEvent[]
+  readonly writers: Record<string, WriterPosition>
+  /** Whether all that was to be seen is taken. */
+  readonly isDrained: boolean
+  /** Whether positions differ from the root's, with or without events. */
+  readonly isChanged: boolean
+  /** Silent writers, by what of their rows may not be written. */
+  readonly unfinished: readonly { readonly writer: string; readonly rowsThrough: number }[]
+  /** Whether commits are missing that a writer told of, and that may have expired. */
+  readonly isMissing: boolean
+}
+
+/** When a sealer saw a writer's heartbeat change last, by its own monotonic clock. */
+export type Silences = Map<string, { readonly beat: number; readonly sinceMs: number }>
+
+export type Gather = ReturnType<typeof openGather>
+
+/** Looks for what the writers of a project took in, beyond what its root says is sealed. */
+export function openGather(dependencies: {
+  readonly arrivals: Arrivals
+  readonly writers: Writers
+  readonly writerHeads: WriterHeads
+  readonly monotonicMs: () => number
+}) {
+  const { arrivals, writers, writerHeads, monotonicMs } = dependencies
+
+  function isSilent(silences: Silences, writer: string, head: WriterHead | null): boolean {
+    const beat = head?.beat ?? -1
+    const seen = silences.get(writer)
+    if (seen?.beat === beat) return monotonicMs() - seen.sinceMs >= SILENT_MS
+    silences.set(writer, { beat, sinceMs: monotonicMs() })
+    return false
+  }
+
+  /** Reads a writer's blocks after its position, and in its gaps, up to `bytesMax`. */
+  async function readWriter(
+    { projectId, writer, bytesMax }: { projectId: string; writer: string; bytesMax: number },
+    position: WriterPosition,
+    head: WriterHead | null,
+  ) {
+    const found: Arrival[] = []
+    let bytes = 0
+    for (const sequence of position.gaps) {
+      const arrival = await arrivals.read(projectId, writer, sequence)
+      if (arrival === null) continue
+      found.push(arrival)
+      bytes += arrival.block.length
+    }
+    const last = head?.projects.get(projectId)?.lastSequence ?? -1
+    let through = position.through
+    let from = through + 1
+    while (bytes < bytesMax) {
+      for await (const arrival of arrivals.readPage(projectId, writer, from)) {
+        found.push(arrival)
+        bytes += arrival.block.length
+        through = arrival.sequence
+        if (bytes >= bytesMax) break
+      }
+      from = (Math.floor(from / SEQUENCES_PER_PAGE) + 1) * SEQUENCES_PER_PAGE
+      if (from > Math.max(through + 1, last)) break
+    }
+    return { found, bytes, through, isWhole: bytes < bytesMax }
+  }
+
+  return async function gather(
+    projectId: string,
+    root: Root,
+    silences: Silences,
+  ): Promise<Gathered> {
+    const events: ArrivedEvent[] = []
+    const positions: Record<string, WriterPosition> = {}
+    const unfinished: { writer: string; rowsThrough: number }[] = []
+    let bytesLeft = BLOCK_BYTES_PER_PASS_MAX
+    let isDrained = true
+    let isChanged = false
+    let isMissing = false
+    // A writer leaves the root when it leaves the table: nothing of it can be read again.
+    for (const writer of await writers.list(projectId)) {
+      const known = root.writers[writer]
+      if (known?.isClosed) {
+        positions[writer] = known
+        continue
+      }
+      const position = known ?? { through: -1, gaps: [], rowsThrough: -1, isClosed: false }
+      const head = await writerHeads.read(writer)
+      // Silence is judged before the blocks are read: this look is the one after it.
+      const silent = isSilent(silences, writer, head)
+      if (bytesLeft <= 0) {
+        positions[writer] = position
+        isDrained = false
+        continue
+      }
+      const read = await readWriter({ projectId, writer, bytesMax: bytesLeft }, position, head)
+      bytesLeft -= read.bytes
+      isDrained &&= read.isWhole
+      for (const { sequence, block } of read.found)
+        events.push(...decoded(projectId, writer, sequence, block))
+      const next = nextPosition(position, read, head?.projects.get(projectId)?.rowsWholeThrough)
+      const told = head?.projects.get(projectId)?.lastSequence ?? -1
+      if (silent && read.isWhole) {
+        isMissing ||= next.gaps.length > 0 || told > next.through || next.through === -1
+        if (next.rowsThrough < next.through)
+          unfinished.push({ writer, rowsThrough: next.rowsThrough })
+        positions[writer] = { ...next, gaps: [], isClosed: true }
+      } else positions[writer] = next
+      isChanged ||= silent || read.found.length > 0 || known === undefined
+    }
+    isChanged ||= Object.keys(root.writers).length !== Object.keys(positions).length
+    return { events, writers: positions, isDrained, isChanged, unfinished, isMissing }
+  }
+}
+
+function nextPosition(
+  position: WriterPosition,
+  { found, through }: { readonly found: readonly Arrival[]; readonly through: number },
+  rowsWholeThrough: number | undefined,
+): WriterPosition {
+  const seen = new Set(found.map(({ sequence }) => sequence))
+  const gaps = position.gaps.filter((sequence) => !seen.has(sequence))
+  for (let sequence = position.through + 1; sequence < through; sequence++) {
+    if (!seen.has(sequence)) gaps.push(sequence)
+    if (gaps.length > GAPS_MAX) gaps.shift()
+  }
+  const rowsThrough = Math.max(position.rowsThrough, rowsWholeThrough ?? -1)
+  return { through, gaps, rowsThrough, isClosed: false }
+}
+
+function decoded(projectId: string, writer: string, sequence: number, block: Buffer) {
+  try {
+    return decodeBlock(block)
+  } catch (error) {
+    throw damagedArrival({ projectId, writer, sequence }, error)
+  }
+}

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto'
+import { dayOf, monthOfDay } from '../event/day.ts'
+import { encodeDocument, USERS, type SegmentRef } from '../segment/directory.ts'
+import type { Page, Root, UserListRef } from '../segment/root.ts'
+import { joinSections, splitByReadGroup, type SectionRows } from '../segment/section.ts'
+import { decodeUsers, USER_INDEX, userIndexOf, type ListedUser } from '../segment/user-list.ts'
+import { damaged, type ObjectId, type Objects } from '../store/objects.ts'
+import { PAGE, type PublishedRoot, type Snapshots } from '../store/snapshots.ts'
+import { freshToMerge, readGroupCountOf, worthMerging } from './merge-plan.ts'
+import type { Publish } from './publish.ts'
+import { readSegment } from './read-segment.ts'
+import {
+  packedSegment,
+  segmentAlone,
+  userChunks,
+  type NewSegment,
+  type SealProject,
+} from './write-segment.ts'
+
+/** A name with so many rows in a merge gets segments of its own; the others of a month share one. */
+const ALONE_ROWS_MIN = 5_000
+const USER_LISTS_FAN_IN = 8
+/** Lists are not merged beyond it: bounds memory. */
+const USERS_PER_LIST_MAX = 500_000
+
+/** What became of a merge: none was worth while, it is published, or somebody else published first. */
+export type Merged =
+  | { readonly outcome: 'none' | 'lost' }
+  | {
+      readonly outcome: 'merged'
+      readonly published: PublishedRoot
+      /** Lists made of users that were published before. */
+      readonly userLists: readonly string[]
+    }
+
+type Found = PublishedRoot & { readonly root: Root }
+
+export type Merge = ReturnType<typeof openMerge>
+
+/**
+ * Makes few large segments of many small ones: level 0 into the pages of its months, then segments of a
+ * level into one of the next, as log-structured merge trees do (O'Neil et al. 1996). Each event is written
+ * once a level.
+ */
+export function openMerge(dependencies: {
+  readonly objects: Objects
+  readonly snapshots: Snapshots
+  readonly publish: Publish
+  readonly nowMs: () => number
+}) {
+  const { objects, snapshots, publish, nowMs } = dependencies
+
+  /** Replaces level-0 segments by merged ones, and their new users by a list. */
+  async function mergeFresh(
+    project: SealProject,
+    from: Found,
+    { inputs, userCount }: { readonly inputs: readonly SegmentRef[]; readonly userCount: number },
+  ): Promise<Merged> {
+    const { projectId } = project
+    const readGroupCount = readGroupCountOf(from.root, userCount)
+    const made: NewSegment[] = []
+    const parts: SectionRows[] = []
+    for (const ref of inputs) parts.push(...(await readSegment(dependencies, projectId, ref)))
+    const byMonth = groupBy(parts, ({ day }) => monthOfDay(day))
+    for (const ofMonth of byMonth.values())
+      made.push(...mergedSegments(ofMonth, { level: 1, readGroupCount }))
+    const users = await listUsers(projectId, inputs)
+    const isInput = new Set(inputs.map(({ segment }) => segment))
+    const root = {
+      ...from.root,
+      readGroupCount,
+      fresh: from.root.fresh.filter(({ segment }) => !isInput.has(segment)),
+    }
+    return await replace(project, { from, root }, { made, inputs, newUsers: users })
+  }
+
+  /** Writes new segments and pages, and publishes them in the place of others. */
+  async function replace(
+    project: SealProject,
+    { from, root }: { readonly from: PublishedRoot; readonly root: Root },
+    change: {
+      readonly made: readonly NewSegment[]
+      readonly inputs: readonly SegmentRef[]
+      readonly newUsers?: readonly ListedUser[]
+    },
+  ): Promise<Merged> {
+    const { projectId } = project
+    const { made, inputs, newUsers = [] } = change
+    const gone = new Set(inputs.map(({ segment }) => segment))
+    const pages: Record<string, string> = { ...root.pages }
+    const pageWrites: { object: string; page: Page }[] = []
+    const months = new Set([...made.map(({ ref }) => ref), ...inputs].map(monthOf))
+    const firstDay = firstDayOf(project)
+    for (const month of months) {
+      const old = pages[month] === undefined ? [] : await snapshots.page(projectId, pages[month])
+      const kept = old.filter(({ segment, lastDay }) => !gone.has(segment) && lastDay >= firstDay)
+      const page = [...kept, ...made.map(({ ref }) => ref).filter((ref) => monthOf(ref) === month)]
+      if (page.length === 0) delete pages[month]
+      else {
+        const object = randomUUID()
+        pageWrites.push({ object, page })
+        pages[month] = object
+      }
+    }
+    const lists = await mergedUserLists(projectId, root.userLists, newUsers)
+    const next = { ...root, pages, userLists: lists.userLists }
+    const published = await publish({
+      ...{ projectId, from, root: next },
+      added: [
+        ...made.map(({ ref }) => ref.segment),
+        ...pageWrites.map(({ object }) => object),
+        ...lists.made.map(({ ref }) => ref.object),
+      ],
+      givenUp: [
+        ...gone,
+        ...Object.entries(root.pages).flatMap(([month, id]) => (pages[month] === id ? [] : [id])),
+        ...lists.givenUp,
+      ],
+      async write() {
+        for (const segment of made) await segment.write(objects, project, nowMs())
+        for (const { object, page } of pageWrites)
+          await objects.write({ projectId, object }, [[PAGE, encodeDocument(page)]], 0)
+        for (const { ref, users } of lists.made)
+          await writeUserList({ projectId, object: ref.object }, users)
+      },
+    })
+    if (published === null) return { outcome: 'lost' }
+    const userLists = lists.made.map(({ ref }) => ref.object)
+    return { outcome: 'merged', published, userLists }
+  }
+
+  async function writeUserList(id: ObjectId, users: readonly ListedUser[]): Promise<void> {
+    await objects.writeChunks(id, userChunks(users), 0)
+    await objects.write(id, [[USER_INDEX, encodeDocument(userIndexOf(users))]], 0)
+  }
+
+  async function mergeMonth(
+    project: SealProject,
+    from: Found,
+    inputs: readonly SegmentRef[],
+  ): Promise<Merged> {
+    const parts: SectionRows[] = []
+    for (const ref of inputs)
+      parts.push(...(await readSegment(dependencies, project.projectId, ref)))
+    const level = Math.max(...inputs.map((ref) => ref.level)) + 1
+    const { readGroupCount } = from.root
+    const made = mergedSegments(parts, { level, readGroupCount })
+    return await replace(project, { from, root: from.root }, { made, inputs })
+  }
+
+  async function listUsers(projectId: string, refs: readonly SegmentRef[]): Promise<ListedUser[]> {
+    const users: ListedUser[] = []
+    for (const { segment, userCount } of refs)
+      if (userCount > 0) users.push(...(await readUsers(projectId, segment)))
+    return users.sort((a, b) => a.userNumber - b.userNumber)
+  }
+
+  async function readUsers(projectId: string, object: string): Promise<ListedUser[]> {
+    const id = { projectId, object }
+    const users: ListedUser[] = []
+    for await (const page of objects.read(id, [USERS]))
+      for (const { chunk, bytes } of page)
+        try {
+          users.push(...decodeUsers(bytes))
+        } catch (error) {
+          throw damaged(id, `${USERS} ${chunk}`, error)
+        }
+    return users
+  }
+
+  /** Adds a list of users; several lists of a level become one of the next. */
+  async function mergedUserLists(
+    projectId: string,
+    userLists: readonly UserListRef[],
+    newUsers: readonly ListedUser[],
+  ) {
+    if (newUsers.length === 0) return { userLists, made: [], givenUp: [] }
+    let level = 1
+    let userCount = newUsers.length
+    const inputs: UserListRef[] = []
+    for (; ; level++) {
+      const same = userLists.filter((list) => list.level === level)
+      const sum = same.reduce((count, list) => count + list.userCount, 0)
+      if (same.length + 1 < USER_LISTS_FAN_IN || userCount + sum > USERS_PER_LIST_MAX) break
+      inputs.push(...same)
+      userCount += sum
+    }
+    const users = [...newUsers]
+    for (const { object } of inputs)
+      for (const user of await readUsers(projectId, object)) users.push(user)
+    users.sort((a, b) => a.userNumber - b.userNumber)
+    const ref: UserListRef = { object: randomUUID(), level, userCount }
+    return {
+      userLists: [...userLists.filter((list) => !inputs.includes(list)), ref],
+      made: [{ ref, users }],
+      givenUp: inputs.map(({ object }) => object),
+    }
+  }
+
+  const firstDayOf = ({ retentionDays }: SealProject) => dayOf(nowMs()) - retentionDays - 1
+
+  return {
+    /** Does one merge, if there is any to be done: level 0 first. */
+    async mergeOnce(project: SealProject, from: Found, userCount: number): Promise<Merged> {
+      const inputs = freshToMerge(from.root)
+      if (inputs.length > 0) return await mergeFresh(project, from, { inputs, userCount })
+      const { pages, readGroupCount } = from.root
+      for (const pageId of Object.values(pages)) {
+        const page = await snapshots.page(project.projectId, pageId)
+        const expired = page.filter(({ lastDay }) => lastDay < firstDayOf(project))
+        if (expired.length > 0)
+          return await replace(project, { from, root: from.root }, { made: [], inputs: expired })
+        const worth = worthMerging(page, { readGroupCount, nowMs: nowMs() })
+        if (worth !== null) return await mergeMonth(project, from, worth)
+      }
+      return { outcome: 'none' }
+    },
+  }
+}
+
+/** Merges sections of one month: a name's own segments where it has many rows, one packed for the rest. */
+export function mergedSegments(
+  parts: readonly SectionRows[],
+  place: { readonly level: number; readonly readGroupCount: number },
+): NewSegment[] {
+  const made: NewSegment[] = []
+  const rest: SectionRows[] = []
+  for (const same of groupBy(parts, ({ day, eventName }) => `${day} ${eventName}`).values()) {
+    const rows = joinSections(same)
+    if (rows.rowCount < ALONE_ROWS_MIN) rest.push(rows)
+    else
+      for (const { rows: ofGroup } of splitByReadGroup(rows, place.readGroupCount))
+        made.push(segmentAlone(ofGroup, place))
+  }
+  if (rest.length > 0) made.push(packedSegment(rest, place))
+  return made
+}
+
+function monthOf({ firstDay }: SegmentRef): number {
+  return monthOfDay(firstDay)
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return groups
+}

@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { HOUR_MS } from '../event/day.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { emptyRoot, type Root } from '../segment/root.ts'
+import type { RowWriter } from '../store/row-writer.ts'
+import type { PublishedRoot } from '../store/snapshots.ts'
+import type { Stores } from '../store/stores.ts'
+import { decodeBlock } from '../segment/block.ts'
+import { openGather, type ArrivedEvent, type Gathered, type Silences } from './gather.ts'
+import { FRESH_COUNT_MAX, readGroupCountOf } from './merge-plan.ts'
+import { openMerge } from './merge.ts'
+import { openProjectMemory } from './project-memory.ts'
+import { openPublish } from './publish.ts'
+import { rawEventsOf } from './recover.ts'
+import { sealRows } from './seal-pass.ts'
+import { openSweep } from './sweep.ts'
+import { packedSegment, type SealProject } from './write-segment.ts'
+
+/** How far apart the clocks of the machines may be before `asOf` says too much. */
+const SKEW_MS = 1_000
+/** A root that says it is of so far ahead was published by a wrong clock. */
+const WRONG_CLOCK_MS = 60_000
+/** Blocks are kept for 14 days; what was not sealed for so long may be gone. */
+const ARRIVALS_LIFE_MS = 13 * 86_400_000
+
+export interface SealDependencies {
+  readonly stores: Stores
+  readonly rows: RowWriter
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+export interface SealOutcome {
+  /** All events acknowledged before it are published. */
+  readonly asOfMs: number
+  /** Whether nothing that could be seen is left. */
+  readonly isDrained: boolean
+  readonly eventCount: number
+  readonly published: PublishedRoot
+}
+
+export type ProjectSealer = ReturnType<typeof openProjectSealer>
+
+/** Seals and merges one project. One thing at a time: the caller waits for each before the next. */
+export function openProjectSealer(project: SealProject, dependencies: SealDependencies) {
+  const { stores, rows, clock, metrics, log } = dependencies
+  const { projectId } = project
+  const { snapshots, objects, arrivals } = stores
+  const { nowMs, monotonicMs } = clock
+  const gather = openGather({ ...stores, monotonicMs })
+  const publish = openPublish({ ...stores, nowMs })
+  const { mergeOnce } = openMerge({ objects, snapshots, publish, nowMs })
+  const sweep = openSweep({ ...stores, nowMs })
+  const silences: Silences = new Map()
+  let memory = openProjectMemory(projectId, stores)
+
+  async function rootNow(): Promise<PublishedRoot & { readonly root: Root }> {
+    const { version, root } = await snapshots.root(projectId)
+    if (root !== null) return { version, root }
+    const key = randomBytes(8)
+    const hashKey = [key.readUInt32LE(0), key.readUInt32LE(4)] as const
+    return { version, root: emptyRoot('', hashKey, Math.floor(nowMs() / HOUR_MS)) }
+  }
+
+  /** Writes rows that a dead writer may have left out: its blocks have them all. */
+  async function finishRows({ unfinished, writers }: Gathered): Promise<void> {
+    for (const { writer, rowsThrough } of unfinished) {
+      const { through } = writers[writer]!
+      for (let sequence = rowsThrough + 1; sequence <= through; sequence++) {
+        const arrival = await arrivals.read(projectId, writer, sequence)
+        if (arrival === null) continue
+        await rows.write(project, decodeBlock(arrival.block), AbortSignal.timeout(60_000))
+      }
+      log.info({ projectId, writer, from: rowsThrough + 1, through }, 'finished a writer’s rows')
+    }
+  }
+
+  /** Adds events to what is published; null where somebody else published first. */
+  async function add(
+    from: PublishedRoot & { readonly root: Root },
+    events: readonly ArrivedEvent[],
+    { writers, asOfMs }: Pick<Root, 'writers' | 'asOfMs'>,
+  ): Promise<PublishedRoot | null> {
+    if (events.length > 0) await memory.follow(from.root)
+    const { sections, users } = await sealRows(events, { root: from.root, memory })
+    const readGroupCount = readGroupCountOf(from.root, memory.users.size() + users.length)
+    const segment =
+      sections.length === 0 ? null : packedSegment(sections, { level: 0, readGroupCount }, users)
+    const published = await publish({
+      ...{ projectId, from },
+      root: {
+        ...from.root,
+        ...{ writers, asOfMs, readGroupCount },
+        fresh: segment === null ? from.root.fresh : [...from.root.fresh, segment.ref],
+      },
+      added: segment === null ? [] : [segment.ref.segment],
+      givenUp: [],
+      write: async () => await segment?.write(objects, project, nowMs()),
+    })
+    if (published !== null && segment !== null)
+      memory.adopt(from.root, {
+        segment: segment.ref.segment,
+        users,
+        ids: sections.map(({ ids }) => ids),
+      })
+    return published
+  }
+
+  /** Seals from raw rows what no block tells of any more. */
+  async function recover(): Promise<void> {
+    log.error({ projectId }, 'commits may have expired unsealed: sealing the raw rows again')
+    for await (const slice of rawEventsOf(stores, project, nowMs()))
+      for (let isIn = false; !isIn;) {
+        const from = await rootNow()
+        isIn = (await add(from, slice, from.root)) !== null
+        await merge(Infinity)
+      }
+  }
+
+  async function seal(): Promise<SealOutcome | null> {
+    const startMs = nowMs()
+    const from = await rootNow()
+    const gathered = await gather(projectId, from.root, silences)
+    const { events, isDrained, isChanged } = gathered
+    const seenMs = startMs - SKEW_MS
+    const outcome = { isDrained, eventCount: events.length }
+    if (!isChanged) return { ...outcome, asOfMs: seenMs, published: from }
+    await finishRows(gathered)
+    if (gathered.isMissing && startMs - from.root.asOfMs > ARRIVALS_LIFE_MS) {
+      await recover()
+      // What was gathered is gathered again, on the root that there is now.
+      const again = await rootNow()
+      const published = await add(again, events, { ...gathered, asOfMs: seenMs })
+      return published && { ...outcome, asOfMs: seenMs, published }
+    }
+    const asOfMs = isDrained ? laterOf(from.root.asOfMs, seenMs) : from.root.asOfMs
+    const published = await add(from, events, { ...gathered, asOfMs })
+    return published && { ...outcome, asOfMs, published }
+  }
+
+  /** Merges what is worth it, at most `mergesMax` times. */
+  async function merge(mergesMax: number): Promise<void> {
+    for (let count = 0; count < mergesMax; count++) {
+      const from = await rootNow()
+      if (from.version === 0) return
+      // How many users there are decides how new segments are split.
+      await memory.follow(from.root)
+      const endTimer = metrics.sealDuration.startTimer({ part: 'merge' })
+      const merged = await mergeOnce(project, from, memory.users.size())
+      if (merged.outcome === 'none') return
+      endTimer()
+      if (merged.outcome === 'merged') merged.userLists.forEach(memory.adoptUserList)
+    }
+  }
+
+  return {
+    project,
+
+    /**
+     * Publishes all that can be seen, or as much of it as fits in a pass. Returns null where somebody else
+     * published first: then it is to be tried again.
+     */
+    async seal(): Promise<SealOutcome | null> {
+      const { root } = await rootNow()
+      if (root.fresh.length >= FRESH_COUNT_MAX) await merge(Infinity)
+      const endTimer = metrics.sealDuration.startTimer({ part: 'pass' })
+      try {
+        const outcome = await seal()
+        metrics.sealEvents.inc(outcome?.eventCount ?? 0)
+        return outcome
+      } catch (error) {
+        // What it knew may be of a root that never came to be.
+        memory = openProjectMemory(projectId, stores)
+        throw error
+      } finally {
+        endTimer()
+      }
+    },
+
+    merge,
+
+    /** Deletes objects that nothing has led to for an hour. */
+    sweep: () => sweep(projectId),
+  }
+}
+
+function laterOf(publishedMs: number, seenMs: number): number {
+  return publishedMs > seenMs + WRONG_CLOCK_MS ? seenMs : Math.max(publishedMs, seenMs)
+}

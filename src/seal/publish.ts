@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { HOUR_MS } from '../event/day.ts'
+import { encodeRoot, type Root } from '../segment/root.ts'
+import type { LooseObjects } from '../store/loose-objects.ts'
+import type { Objects } from '../store/objects.ts'
+import { isPassing } from '../store/retry.ts'
+import type { Roots } from '../store/roots.ts'
+import type { PublishedRoot, Snapshots } from '../store/snapshots.ts'
+
+/** What a pass or a merge wants to be the case, on the root that it began with. */
+export interface Publication {
+  readonly projectId: string
+  readonly from: PublishedRoot
+  readonly root: Root
+  /** Objects that the new root leads to and the old one does not. */
+  readonly added: readonly string[]
+  /** Objects that the old root leads to and the new one does not. */
+  readonly givenUp: readonly string[]
+  readonly write: () => Promise<void>
+}
+
+export type Publish = ReturnType<typeof openPublish>
+
+/**
+ * The one way to change what is published: note what may become loose, write the new objects, note what is
+ * given up, then compare and set the root. Whoever dies in between leaves notes behind, by which a sweep
+ * finds what nothing leads to.
+ */
+export function openPublish(dependencies: {
+  readonly roots: Roots
+  readonly objects: Objects
+  readonly looseObjects: LooseObjects
+  readonly snapshots: Snapshots
+  readonly nowMs: () => number
+}) {
+  const { roots, objects, looseObjects, snapshots, nowMs } = dependencies
+
+  /** Returns what is published now; null where somebody else published over the root first. */
+  return async function publish(wanted: Publication): Promise<PublishedRoot | null> {
+    const { projectId, from, added, givenUp } = wanted
+    const hour = Math.max(wanted.root.hour, Math.floor(nowMs() / HOUR_MS))
+    const root: Root = { ...wanted.root, hour, publication: randomUUID() }
+    await looseObjects.note(projectId, hour, added)
+    await wanted.write()
+    await looseObjects.note(projectId, hour, givenUp)
+    const isPublished = await settled(projectId, from.version, root)
+    if (isPublished === true) return { version: from.version + 1, root }
+    // Nothing ever leads to them, and for once that is known.
+    if (isPublished === false)
+      for (const object of added) await objects.delete({ projectId, object })
+    return null
+  }
+
+  /** Compares and sets; returns null where the outcome cannot be known. */
+  async function settled(projectId: string, version: number, root: Root): Promise<boolean | null> {
+    try {
+      return await roots.publish(projectId, version, encodeRoot(root))
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      const now = await snapshots.settledRoot(projectId)
+      if (now.root?.publication === root.publication) return true
+      // On its way still, or published over since; only if another took the place is it surely lost.
+      return now.version === version + 1 ? false : null
+    }
+  }
+}

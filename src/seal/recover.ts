@@ -1,0 +1,31 @@
+import { dayOf } from '../event/day.ts'
+import type { EventBuckets } from '../store/event-buckets.ts'
+import type { Events } from '../store/events.ts'
+import type { ArrivedEvent } from './gather.ts'
+import type { SealProject } from './write-segment.ts'
+
+const EVENTS_PER_SLICE = 50_000
+
+/**
+ * Yields all raw events of a project, some ten thousand at a time: for when commits may have expired before
+ * they were sealed. Those that were sealed are told by their ids and dropped like any copy.
+ */
+export async function* rawEventsOf(
+  { events, eventBuckets }: { readonly events: Events; readonly eventBuckets: EventBuckets },
+  { projectId, retentionDays }: SealProject,
+  nowMs: number,
+): AsyncGenerator<ArrivedEvent[]> {
+  const today = dayOf(nowMs)
+  let slice: ArrivedEvent[] = []
+  const listed = eventBuckets.list(projectId, today - retentionDays, today + 1)
+  for await (const { bucketDays } of listed)
+    for (const bucketDay of bucketDays)
+      for await (const page of events.scan({ projectId, ...bucketDay, withProperties: true })) {
+        for (const { eventId, ...event } of page)
+          slice.push({ ...event, eventId: Buffer.from(eventId.replaceAll('-', ''), 'hex') })
+        if (slice.length < EVENTS_PER_SLICE) continue
+        yield slice
+        slice = []
+      }
+  yield slice
+}

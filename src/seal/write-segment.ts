@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { DAY_MS } from '../event/day.ts'
+import { DIRECTORY, encodeDocument, PACK, USERS, type SegmentRef } from '../segment/directory.ts'
+import { packSections, sectionAlone } from '../segment/pack.ts'
+import { encodeSection, type SectionRows } from '../segment/section.ts'
+import { encodeUsers, USERS_PER_CHUNK, type ListedUser } from '../segment/user-list.ts'
+import type { ChunkWrite, Objects } from '../store/objects.ts'
+
+/** An object that is made up and not written yet; `ref` is what leads to it. */
+export interface NewSegment {
+  readonly ref: SegmentRef
+  readonly write: (objects: Objects, project: SealProject, nowMs: number) => Promise<void>
+}
+
+/** What sealing needs to know of a project. */
+export interface SealProject {
+  readonly projectId: string
+  readonly retentionDays: number
+}
+
+/** Makes a segment of several sections in one pack, with the users first seen in it. */
+export function packedSegment(
+  parts: readonly SectionRows[],
+  place: { readonly level: number; readonly readGroupCount: number },
+  users: readonly ListedUser[] = [],
+): NewSegment {
+  const encoded = parts.map((rows) => encodeSection(rows, place.readGroupCount))
+  const { sections, pack } = packSections(encoded)
+  const days = parts.map(({ day }) => day)
+  const ref: SegmentRef = {
+    segment: randomUUID(),
+    ...place,
+    firstDay: Math.min(...days),
+    lastDay: Math.max(...days),
+    rowCount: parts.reduce((sum, { rowCount }) => sum + rowCount, 0),
+    packBytes: pack.length,
+    userCount: users.length,
+    section: null,
+  }
+  return {
+    ref,
+    async write(objects, project, nowMs) {
+      const id = { projectId: project.projectId, object: ref.segment }
+      const columns = [[DIRECTORY, encodeDocument(sections)] as const, [PACK, pack] as const]
+      const ttlS = ttlOf(ref, project, nowMs)
+      await objects.writeChunks(id, userChunks(users), ttlS)
+      await objects.write(id, columns, ttlS)
+    },
+  }
+}
+
+/** Makes a segment of one section, each column by itself. */
+export function segmentAlone(
+  rows: SectionRows,
+  place: { readonly level: number; readonly readGroupCount: number },
+): NewSegment {
+  const encoded = encodeSection(rows, place.readGroupCount)
+  const { day, rowCount } = rows
+  const ref: SegmentRef = {
+    segment: randomUUID(),
+    ...place,
+    ...{ firstDay: day, lastDay: day, rowCount, packBytes: 0, userCount: 0 },
+    section: sectionAlone(encoded),
+  }
+  return {
+    ref,
+    async write(objects, project, nowMs) {
+      const id = { projectId: project.projectId, object: ref.segment }
+      await objects.write(id, encoded.columns, ttlOf(ref, project, nowMs))
+    },
+  }
+}
+
+/** Cuts users, in ascending order of their numbers, into chunks that are each read by themselves. */
+export function userChunks(users: readonly ListedUser[]): ChunkWrite[] {
+  const chunks: ChunkWrite[] = []
+  for (let start = 0; start < users.length; start += USERS_PER_CHUNK)
+    chunks.push({
+      column: USERS,
+      chunk: chunks.length,
+      bytes: encodeUsers(users.slice(start, start + USERS_PER_CHUNK)),
+    })
+  return chunks
+}
+
+// As long as the raw rows of its newest day; a day more, since the day of writing has begun.
+function ttlOf({ lastDay }: SegmentRef, { retentionDays }: SealProject, nowMs: number): number {
+  const endMs = (lastDay + 2 + retentionDays) * DAY_MS
+  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000))
+}

@@ -1,0 +1,82 @@
+import { decodeDocument, encodeDocument, type SegmentRef } from './directory.ts'
+import type { HashKey } from './identity-hash.ts'
+
+const FORMAT = 1
+
+/** How far the events of a writer are sealed. */
+export interface WriterPosition {
+  /** Every number up to this one is sealed, but for the gaps. -1: none. */
+  readonly through: number
+  /** Numbers below it that were not to be seen yet, ascending. */
+  readonly gaps: readonly number[]
+  /** The rows of every commit up to this one are known to be written. */
+  readonly rowsThrough: number
+  /** The writer is silent and its gaps are void: nothing more is read of it. */
+  readonly isClosed: boolean
+}
+
+/** Users in ascending order of their numbers, in chunks of 4,096 (user-list.ts). */
+export interface UserListRef {
+  readonly object: string
+  readonly level: number
+  readonly userCount: number
+}
+
+/**
+ * All that is published of a project, or where to find it. Whoever has read a root has one consistent
+ * snapshot of everything: what it names is never changed.
+ */
+export interface Root {
+  /** Drawn for each try to publish, so that one whose outcome is unknown can be known again. */
+  readonly publication: string
+  /** All events acknowledged before it are in. Milliseconds since 1970. */
+  readonly asOfMs: number
+  readonly hashKey: HashKey
+  readonly readGroupCount: number
+  readonly writers: Readonly<Record<string, WriterPosition>>
+  /** Level-0 segments, oldest first. */
+  readonly fresh: readonly SegmentRef[]
+  /** By UTC month since 1970: the page that lists the merged segments of its days. */
+  readonly pages: Readonly<Record<string, string>>
+  readonly userLists: readonly UserListRef[]
+  /** The newest hour, since 1970, in which objects were written or given up. Never falls. */
+  readonly hour: number
+  /** Loose objects of the hours before it are deleted. */
+  readonly sweptHour: number
+}
+
+/** A page: the merged segments that hold events of a month. */
+export type Page = readonly SegmentRef[]
+
+export function emptyRoot(publication: string, hashKey: HashKey, hour: number): Root {
+  return {
+    ...{ publication, hashKey, hour },
+    asOfMs: 0,
+    readGroupCount: 1,
+    writers: {},
+    fresh: [],
+    pages: {},
+    userLists: [],
+    sweptHour: hour,
+  }
+}
+
+export function encodeRoot(root: Root): Buffer {
+  return encodeDocument({ format: FORMAT, ...root })
+}
+
+/** Reads what `encodeRoot` wrote. Throws an Error for a root of another format. */
+export function decodeRoot(bytes: Uint8Array): Root {
+  const { format, ...root } = decodeDocument<Root & { format: number }>(bytes)
+  if (format !== FORMAT) throw new Error(`root: format ${format}`)
+  return root
+}
+
+/** Returns every object that a root leads to by itself; its pages name more (`segmentsOf`). */
+export function objectsOfRoot({ fresh, pages, userLists }: Root): string[] {
+  return [
+    ...fresh.map(({ segment }) => segment),
+    ...Object.values(pages),
+    ...userLists.map(({ object }) => object),
+  ]
+}

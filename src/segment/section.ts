@@ -1,0 +1,309 @@
+import assert from 'node:assert'
+import type { Value } from './columns.ts'
+import { buildBloom } from './bloom.ts'
+import {
+  codeBytesFor,
+  codesView,
+  decodeValues,
+  encodeValues,
+  openDictionary,
+} from './dictionary.ts'
+import { QUARTER_MS, type Section } from './directory.ts'
+import { FOLD_GROUP_USERS, userNumberAt } from './place.ts'
+import { BUCKET_COUNT } from '../event/bucket.ts'
+
+/** How many properties of one event name get a column in a segment. */
+export const PROPERTY_COLUMNS_MAX = 200
+/** Below it, looking through the ids is as quick as a filter. */
+const BLOOM_ROWS_MIN = 128
+
+/** Times and users of the rows: all times (uint32, ms of the day), then all users (uint16). */
+export const ROWS = 'rows'
+/** Two words a row: what tells the event from all others (identity-hash.ts). */
+export const IDS = 'ids'
+/** A Bloom filter of the ids; absent where the rows are few. */
+export const BLOOM = 'bloom'
+/** A property's codes, and the values that they stand for. */
+export const codesColumn = (path: string) => `p:${path}`
+export const valuesColumn = (path: string) => `d:${path}`
+
+export const ROW_BYTES = 6
+
+/** A property of some rows: row r has `values[codes[r]]`, values[0] being null. */
+export interface RowsProperty {
+  readonly codes: Uint32Array
+  readonly values: readonly (Value | null)[]
+}
+
+/** The events of one name and day, in no order. */
+export interface SectionRows {
+  readonly eventName: string
+  readonly day: number
+  readonly rowCount: number
+  readonly userNumber: Uint32Array
+  /** Milliseconds of the day. */
+  readonly timeMs: Uint32Array
+  /** Two words a row. */
+  readonly ids: Uint32Array
+  readonly properties: ReadonlyMap<string, RowsProperty>
+  readonly isCut: boolean
+}
+
+/** A section and the bytes of its columns. The places are yet to be given. */
+export interface EncodedSection {
+  readonly section: Omit<Section, 'columns'>
+  readonly columns: ReadonlyMap<string, Uint8Array>
+}
+
+/**
+ * Writes the events of one name and day as columns: by read group and fold group, in time order within
+ * each. Every column has its rows in that order, at a fixed width. O(n log n) in the rows of a fold group.
+ */
+export function encodeSection(rows: SectionRows, readGroupCount: number): EncodedSection {
+  const { eventName, day, rowCount } = rows
+  const { order, runs, position } = inRowOrder(rows, readGroupCount)
+  const times = new Uint32Array(rowCount)
+  const ids = new Uint32Array(2 * rowCount)
+  const users = new Uint16Array(rowCount)
+  const quarters = new Uint32Array(96)
+  for (let row = 0; row < rowCount; row++) {
+    const from = order[row]!
+    const timeMs = rows.timeMs[from]!
+    times[row] = timeMs
+    users[row] = position[from]!
+    ids[2 * row] = rows.ids[2 * from]!
+    ids[2 * row + 1] = rows.ids[2 * from + 1]!
+    quarters[Math.floor(timeMs / QUARTER_MS)]!++
+  }
+  const columns = new Map<string, Uint8Array>([
+    [ROWS, Buffer.concat([bytesOf(times), bytesOf(users)])],
+    [IDS, bytesOf(ids)],
+  ])
+  if (rowCount >= BLOOM_ROWS_MIN) columns.set(BLOOM, bytesOf(buildBloom(ids)))
+  const { kept, isCut } = mostFilled(rows)
+  for (const [path, property] of kept) addProperty(columns, path, property, order)
+  return {
+    section: {
+      ...{ eventName, day, rowCount, runs, isCut },
+      quarters: [...quarters].flatMap((count, quarter) => (count === 0 ? [] : [quarter, count])),
+    },
+    columns,
+  }
+}
+
+function addProperty(
+  columns: Map<string, Uint8Array>,
+  path: string,
+  { codes, values }: RowsProperty,
+  order: Uint32Array,
+): void {
+  const codeBytes = codeBytesFor(values.length)
+  const bytes = new Uint8Array(order.length * codeBytes)
+  const written = codesView(bytes, codeBytes)
+  for (let row = 0; row < order.length; row++) written[row] = codes[order[row]!]!
+  columns.set(codesColumn(path), bytes)
+  columns.set(valuesColumn(path), encodeValues(values))
+}
+
+/** Those that most rows have, where there are more than the limit; equal ones by their path. */
+function mostFilled({ properties, isCut }: SectionRows) {
+  if (properties.size <= PROPERTY_COLUMNS_MAX) return { kept: properties, isCut }
+  const filled = [...properties].map(([path, property]) => {
+    let count = 0
+    for (const code of property.codes) if (code !== 0) count++
+    return { path, property, count }
+  })
+  filled.sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1))
+  const kept = filled.slice(0, PROPERTY_COLUMNS_MAX)
+  return { kept: new Map(kept.map(({ path, property }) => [path, property])), isCut: true }
+}
+
+/** Returns the order of the rows in the section, and each row's position within its fold group. */
+function inRowOrder({ rowCount, userNumber, timeMs }: SectionRows, readGroupCount: number) {
+  const width = BUCKET_COUNT / readGroupCount
+  const groupOf = new Uint32Array(rowCount)
+  const position = new Uint16Array(rowCount)
+  let foldGroupCount = 1
+  for (let row = 0; row < rowCount; row++) {
+    const number = userNumber[row]!
+    const bucket = number % BUCKET_COUNT
+    const readGroup = Math.floor(bucket / width)
+    const whole = Math.floor(number / BUCKET_COUNT) * width + (bucket - readGroup * width)
+    const foldGroup = Math.floor(whole / FOLD_GROUP_USERS)
+    if (foldGroup >= foldGroupCount) foldGroupCount = foldGroup + 1
+    groupOf[row] = foldGroup
+    position[row] = whole % FOLD_GROUP_USERS
+  }
+  for (let row = 0; row < rowCount; row++) {
+    const readGroup = Math.floor((userNumber[row]! % BUCKET_COUNT) / width)
+    groupOf[row] = readGroup * foldGroupCount + groupOf[row]!
+  }
+  const starts = new Uint32Array(readGroupCount * foldGroupCount + 1)
+  for (let row = 0; row < rowCount; row++) starts[groupOf[row]! + 1]!++
+  const runs: number[] = []
+  for (let group = 0; group < starts.length - 1; group++) {
+    const count = starts[group + 1]!
+    if (count > 0) runs.push(Math.floor(group / foldGroupCount), group % foldGroupCount, count)
+    starts[group + 1] = starts[group]! + count
+  }
+  return { order: ordered(timeMs, groupOf, starts), runs, position }
+}
+
+// Time and row make one number of 53 bits, so that the engine's own numeric sort can be used.
+const ROWS_MAX = 2 ** 26
+
+function ordered(timeMs: Uint32Array, groupOf: Uint32Array, starts: Uint32Array): Uint32Array {
+  const rowCount = timeMs.length
+  assert(rowCount <= ROWS_MAX)
+  const keys = new Float64Array(rowCount)
+  const next = starts.slice()
+  for (let row = 0; row < rowCount; row++)
+    keys[next[groupOf[row]!]!++] = timeMs[row]! * ROWS_MAX + row
+  for (let group = 0; group < starts.length - 1; group++)
+    if (starts[group + 1]! - starts[group]! > 1)
+      keys.subarray(starts[group], starts[group + 1]).sort()
+  const order = new Uint32Array(rowCount)
+  for (let row = 0; row < rowCount; row++) order[row] = keys[row]! % ROWS_MAX
+  return order
+}
+
+/**
+ * Reads a section back, all its rows with their users' numbers. `columnOf` gives a column's bytes.
+ * Throws an Error for columns of other sizes than the section says.
+ */
+export function decodeSection(
+  section: Section,
+  readGroupCount: number,
+  columnOf: (name: string) => Uint8Array,
+): SectionRows {
+  const { eventName, day, rowCount, isCut } = section
+  const { timeMs, user } = rowsView(columnOf(ROWS), rowCount)
+  const userNumber = new Uint32Array(rowCount)
+  let row = 0
+  for (let at = 0; at < section.runs.length; at += 3) {
+    const [readGroup, foldGroup, count] = section.runs.slice(at, at + 3) as [number, number, number]
+    for (const end = row + count; row < end; row++)
+      userNumber[row] = userNumberAt({ readGroup, foldGroup, position: user[row]! }, readGroupCount)
+  }
+  if (row !== rowCount) throw new Error('section: runs and rows differ')
+  const ids = wordsOf(columnOf(IDS))
+  if (ids.length !== 2 * rowCount) throw new Error('section: ids and rows differ')
+  const properties = new Map<string, RowsProperty>()
+  for (const path of propertyPathsOf(section)) {
+    const values = decodeValues(columnOf(valuesColumn(path)))
+    const bytes = aligned(columnOf(codesColumn(path)))
+    const codes = codesView(bytes, codeBytesFor(values.length))
+    if (codes.length !== rowCount) throw new Error('section: codes and rows differ')
+    properties.set(path, { codes: Uint32Array.from(codes), values })
+  }
+  return { eventName, day, rowCount, isCut, userNumber, timeMs, ids, properties }
+}
+
+/** Returns the properties that a section has columns of. */
+export function propertyPathsOf({ columns }: Section): string[] {
+  return Object.keys(columns).flatMap((name) => (name.startsWith('p:') ? [name.slice(2)] : []))
+}
+
+/** Views the bytes of `ROWS` as times and users. Copies them where they are not aligned. */
+export function rowsView(column: Uint8Array, rowCount: number) {
+  if (column.length !== rowCount * ROW_BYTES) throw new Error('section: rows of another size')
+  const { buffer, byteOffset } = aligned(column)
+  return {
+    timeMs: new Uint32Array(buffer, byteOffset, rowCount),
+    user: new Uint16Array(buffer, byteOffset + 4 * rowCount, rowCount),
+  }
+}
+
+/** Puts sections of one name and day together. No event may be in two of them. */
+export function joinSections(parts: readonly SectionRows[]): SectionRows {
+  const [first] = parts
+  assert(first !== undefined)
+  if (parts.length === 1) return first
+  const { eventName, day } = first
+  const rowCount = parts.reduce((sum, part) => sum + part.rowCount, 0)
+  const paths = new Set(parts.flatMap(({ properties }) => [...properties.keys()]))
+  return {
+    ...{ eventName, day, rowCount },
+    userNumber: joinWords(parts.map((part) => part.userNumber)),
+    timeMs: joinWords(parts.map((part) => part.timeMs)),
+    ids: joinWords(parts.map((part) => part.ids)),
+    properties: new Map([...paths].map((path) => [path, joinProperty(parts, path, rowCount)])),
+    isCut: parts.some((part) => part.isCut),
+  }
+}
+
+function joinProperty(parts: readonly SectionRows[], path: string, rowCount: number): RowsProperty {
+  const dictionary = openDictionary()
+  const codes = new Uint32Array(rowCount)
+  let start = 0
+  for (const part of parts) {
+    const property = part.properties.get(path)
+    if (property !== undefined) {
+      const codeIn = property.values.map((value) => dictionary.codeOf(value))
+      for (let row = 0; row < part.rowCount; row++)
+        codes[start + row] = codeIn[property.codes[row]!]!
+    }
+    start += part.rowCount
+  }
+  return { codes, values: dictionary.values }
+}
+
+/** Splits rows by read group; groups without rows are left out. */
+export function splitByReadGroup(
+  rows: SectionRows,
+  readGroupCount: number,
+): { readGroup: number; rows: SectionRows }[] {
+  if (readGroupCount === 1) return [{ readGroup: 0, rows }]
+  const width = BUCKET_COUNT / readGroupCount
+  const chosen = Array.from({ length: readGroupCount }, (): number[] => [])
+  for (let row = 0; row < rows.rowCount; row++)
+    chosen[Math.floor((rows.userNumber[row]! % BUCKET_COUNT) / width)]!.push(row)
+  return chosen.flatMap((of, readGroup) =>
+    of.length === 0 ? [] : [{ readGroup, rows: pickRows(rows, of) }],
+  )
+}
+
+function pickRows(rows: SectionRows, chosen: readonly number[]): SectionRows {
+  const pick = (words: Uint32Array) => Uint32Array.from(chosen, (row) => words[row]!)
+  const ids = new Uint32Array(2 * chosen.length)
+  for (const [at, row] of chosen.entries()) {
+    ids[2 * at] = rows.ids[2 * row]!
+    ids[2 * at + 1] = rows.ids[2 * row + 1]!
+  }
+  const properties = [...rows.properties].map(([path, { codes, values }]) => {
+    const property: RowsProperty = { codes: pick(codes), values }
+    return [path, property] as const
+  })
+  return {
+    ...{ eventName: rows.eventName, day: rows.day, isCut: rows.isCut },
+    rowCount: chosen.length,
+    userNumber: pick(rows.userNumber),
+    timeMs: pick(rows.timeMs),
+    ids,
+    properties: new Map(properties),
+  }
+}
+
+/** Views bytes as words. Copies them where they are not aligned. */
+export function wordsOf(bytes: Uint8Array): Uint32Array {
+  const { buffer, byteOffset, byteLength } = aligned(bytes)
+  return new Uint32Array(buffer, byteOffset, byteLength / 4)
+}
+
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
+}
+
+function bytesOf(words: Uint32Array | Uint16Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+}
+
+function joinWords(parts: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let start = 0
+  for (const part of parts) {
+    joined.set(part, start)
+    start += part.length
+  }
+  return joined
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../src/clock.ts'
+import { DAY_MS } from '../../src/event/day.ts'
+import type { Event } from '../../src/event/event.ts'
+import { declareMetrics } from '../../src/metrics.ts'
+import { openProjectSealer } from '../../src/seal/project-sealer.ts'
+import { readSegment } from '../../src/seal/read-segment.ts'
+import { encodeBlock } from '../../src/segment/block.ts'
+import { USERS } from '../../src/segment/directory.ts'
+import { decodeUsers } from '../../src/segment/user-list.ts'
+import { openRowWriter } from '../../src/store/row-writer.ts'
+import type { Stores } from '../../src/store/stores.ts'
+import { silentLog } from './keyspace.ts'
+
+/** A clock that a test turns. Begins at the real time. */
+export function openTestClock(startMs = Date.now()) {
+  let nowMs = startMs
+  let monotonicMs = 0
+  return {
+    nowMs: () => nowMs,
+    monotonicMs: () => monotonicMs,
+    /** Lets time pass. */
+    pass(ms: number): void {
+      nowMs += ms
+      monotonicMs += ms
+    },
+    /** Turns the wall clock alone. */
+    turn: (ms: number) => void (nowMs += ms),
+  } satisfies Clock & Record<string, unknown>
+}
+
+/** A writer as ingest is one, every step by hand. */
+export function openTestWriter({ arrivals, writers, writerHeads }: Stores, projectId: string) {
+  const writer = randomUUID()
+  let sequence = 0
+  let beat = 0
+  return {
+    writer,
+    announce: () => writers.announce(projectId, writer, Date.now()),
+
+    /** Takes the next number, and leaves a gap until the block is written. */
+    take: () => sequence++,
+
+    append: (at: number, events: readonly Event[]) =>
+      arrivals.append({ projectId, writer, sequence: at, block: encodeBlock(events) }),
+
+    async commit(events: readonly Event[]): Promise<void> {
+      await this.append(this.take(), events)
+    },
+
+    async beat(rowsWholeThrough = sequence - 1): Promise<void> {
+      const head = { lastSequence: sequence - 1, rowsWholeThrough }
+      const projects = new Map([[projectId, head]])
+      await writerHeads.write(writer, { beat: beat++, beatAtMs: Date.now(), projects })
+    },
+  }
+}
+
+/** A sealer of one project, on a clock of the test's. */
+export function openTestSealer(
+  stores: Stores,
+  projectId: string,
+  clock: Clock,
+  retentionDays = 400,
+) {
+  const metrics = declareMetrics()
+  const rows = openRowWriter({ ...stores, metrics, batchesInFlightMax: 8 })
+  const dependencies = { stores, rows, clock, metrics, log: silentLog }
+  return openProjectSealer({ projectId, retentionDays }, dependencies)
+}
+
+export interface PublishedEvent {
+  readonly userId: string
+  readonly eventName: string
+  readonly eventTimeMs: number
+  readonly properties: Record<string, unknown>
+}
+
+/** Everything that a project's root leads to, read back as events; in no order. */
+export async function publishedEvents(
+  stores: Stores,
+  projectId: string,
+): Promise<PublishedEvent[]> {
+  const { snapshots, objects } = stores
+  const { root } = await snapshots.root(projectId)
+  if (root === null) return []
+  const userIds = new Map<number, string>()
+  const lists = [
+    ...root.userLists.map(({ object }) => object),
+    ...root.fresh.map(({ segment }) => segment),
+  ]
+  for (const object of lists)
+    for await (const page of objects.read({ projectId, object }, [USERS]))
+      for (const { bytes } of page)
+        for (const { userNumber, userId } of decodeUsers(bytes)) {
+          if (userIds.has(userNumber)) throw new Error(`user number ${userNumber} twice`)
+          userIds.set(userNumber, userId)
+        }
+  if (new Set(userIds.values()).size !== userIds.size) throw new Error('a user with two numbers')
+  const pages = await Promise.all(
+    Object.values(root.pages).map((id) => snapshots.page(projectId, id)),
+  )
+  const events: PublishedEvent[] = []
+  for (const ref of [...root.fresh, ...pages.flat()])
+    for (const rows of await readSegment(stores, projectId, ref))
+      for (let row = 0; row < rows.rowCount; row++)
+        events.push({
+          userId: userIds.get(rows.userNumber[row]!)!,
+          eventName: rows.eventName,
+          eventTimeMs: rows.day * DAY_MS + rows.timeMs[row]!,
+          properties: Object.fromEntries(
+            [...rows.properties].flatMap(([path, { codes, values }]) =>
+              codes[row] === 0 ? [] : [[path, values[codes[row]!]]],
+            ),
+          ),
+        })
+  return events
+}
+
+/** Events as they are to be published: each once, in an order that can be compared. */
+export function asPublished(events: readonly (Event | PublishedEvent)[]): string[] {
+  const texts = events.map(({ userId, eventName, eventTimeMs, properties }) => {
+    const parsed = (typeof properties === 'string' ? JSON.parse(properties) : properties) as object
+    const sorted = Object.entries(parsed).sort(([a], [b]) => (a < b ? -1 : 1))
+    return JSON.stringify([userId, eventName, eventTimeMs, sorted])
+  })
+  return texts.sort()
+}
