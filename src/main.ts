@@ -73,6 +73,7 @@ export async function openService(
       await session.close()
     }
   }
+  await pool.hasBegun
   const server = await listen(app, { host: config.HOST, port: config.PORT }).catch(
     async (error: unknown) => {
       await closeAll(AbortSignal.abort())

@@ -48,6 +48,8 @@ export type Thread = ReturnType<typeof openThread>
  */
 export function openThread({ name, start, onReady, onWarning, log }: ThreadOptions) {
   const waiting = new Map<number, Waiting>()
+  let begun: () => void = () => undefined
+  const hasBegun = new Promise<void>((resolve) => (begun = resolve))
   let worker: Worker | null = null
   let nextId = 0
   let isClosing = false
@@ -68,7 +70,10 @@ export function openThread({ name, start, onReady, onWarning, log }: ThreadOptio
   }
 
   function onReply(reply: Reply): void {
-    if (reply.kind === 'ready') return onReady?.()
+    if (reply.kind === 'ready') {
+      begun()
+      return onReady?.()
+    }
     if (reply.kind === 'warning') return onWarning?.(reply.warning)
     const { resolve, reject } = waiting.get(reply.id)!
     waiting.delete(reply.id)
@@ -94,6 +99,9 @@ export function openThread({ name, start, onReady, onWarning, log }: ThreadOptio
     },
 
     isUp: () => worker !== null,
+
+    /** Resolves when the thread has begun to answer. */
+    hasBegun,
 
     /** The same for a task that can be left out: undefined where the thread is not up, or busy for too long. */
     async sendIfFree<T>(task: unknown): Promise<T | undefined> {

@@ -62,6 +62,9 @@ export function openFoldPool(dependencies: {
   return {
     threadCount,
 
+    /** Resolves when all threads have begun to answer. */
+    hasBegun: Promise.all(members.map(({ thread }) => thread.hasBegun)),
+
     /** Reads columns; each thread its share of the objects. */
     async fetch({ projectId, objects }: Omit<FetchTask, 'kind'>): Promise<Fetched> {
       const parts = await Promise.all(
