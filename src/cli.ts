@@ -6,6 +6,7 @@ import { registerFunnel } from './cli/funnel.ts'
 import { registerImport } from './cli/import.ts'
 import { registerMigrate } from './cli/migrate.ts'
 import { runCommands } from './cli/run-commands.ts'
+import { registerSeal } from './cli/seal.ts'
 import { registerServe } from './cli/serve.ts'
 import { registerStart } from './cli/start.ts'
 import { registerUser } from './cli/user.ts'
@@ -25,7 +26,7 @@ const context: CommandContext = {
 }
 
 const commands = [
-  ...[registerStart, registerServe, registerMigrate, registerDoctor],
+  ...[registerStart, registerServe, registerSeal, registerMigrate, registerDoctor],
   ...[registerImport, registerFunnel, registerUser],
 ]
 await runCommands(commands, process.argv.slice(2), context)

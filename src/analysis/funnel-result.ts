@@ -40,7 +40,7 @@ function breakdownResult(breakdown: NonNullable<FunnelCounts['breakdown']>, limi
     else if (text === OTHER) others.push(users)
     else named.push([text, users])
   named.sort(([a, usersOfA], [b, usersOfB]) => usersOfB[0]! - usersOfA[0]! || compareTexts(a, b))
-  others.push(...named.splice(limit).map(([, users]) => users))
+  for (const [, users] of named.splice(limit)) others.push(users)
 
   if (others.length > 0) named.push([OTHER, total(others)])
   if (missing.length > 0) named.push([NONE, total(missing)])

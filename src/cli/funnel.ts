@@ -38,6 +38,7 @@ interface FunnelOptions extends TargetOptions {
   readonly to?: string
   readonly timeZone?: string
   readonly rangeBounds?: string
+  readonly freshness: string
   readonly source?: string
   readonly json?: boolean
 }
@@ -57,6 +58,7 @@ export function registerFunnel(program: Command, context: CommandContext): void 
     .option('--to <moment>', 'the same; not included (default: now)')
     .option('--time-zone <zone>', 'in which dates are meant; the project’s by default')
     .option('--range-bounds <bounds>', 'entry: later steps may fall after --to; or all')
+    .option('--freshness <freshness>', 'now: all events up to this moment; or sealed', 'now')
     .option('--source <source>', 'segments or events')
   addTargetOptions(command, 'read')
     .option('--json', 'print the whole answer as JSON')
@@ -69,10 +71,10 @@ export function registerFunnel(program: Command, context: CommandContext): void 
 }
 
 function queryOf(steps: string, options: FunnelOptions) {
-  const { window, by, limit, from, to, timeZone, rangeBounds, source } = options
+  const { window, by, limit, from, to, timeZone, rangeBounds, freshness, source } = options
   return {
     steps: parseFunnel(steps),
-    ...{ window, from, to, timeZone, rangeBounds, source },
+    ...{ window, from, to, timeZone, rangeBounds, freshness, source },
     ...(by === undefined ? {} : { breakdown: { property: by, limit } }),
   }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../embedded/database.ts'
 import { AppError } from '../error.ts'
 import type { Logger } from '../log.ts'
 import { openService } from '../main.ts'
+import { aborted } from './aborted.ts'
 import { loadAdminKey } from './admin-key.ts'
 import { removeServiceFile, writeServiceFile } from './service-file.ts'
 
@@ -41,11 +42,4 @@ export async function runService(
     await service.close().finally(() => removeServiceFile(config.DATA_DIR))
     log.info({ tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'the service has stopped')
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve())
-  })
 }

@@ -76,7 +76,10 @@ function greeting(
     { id: 'e-1', event: 'page_view', userId: 4711, time, properties: { path: '/pricing' } },
     { id: 'e-2', event: 'sign_up', userId: 4711, time },
   ])
-  const funnel = JSON.stringify({ steps: [{ event: 'page_view' }, { event: 'sign_up' }] })
+  const funnel = JSON.stringify({
+    steps: [{ event: 'page_view' }, { event: 'sign_up' }],
+    freshness: 'now',
+  })
   const lines = ['', `Thousandfold listens on ${url}  (the API: ${url}/docs)`, '']
   if (isAdminKeyNew) lines.push(`  admin key (shown once)  ${adminKey}`)
   else if (ADMIN_KEY === undefined) lines.push(`  admin key               in ${DATA_DIR}/admin-key`)

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit'
 import { CHUNK_BYTES_MAX } from '../segment/chunk.ts'
+import { joinTimes } from '../segment/times.ts'
 import { chunksOf, damaged, type Chunk, type ObjectId, type Objects } from '../store/objects.ts'
 import type { ColumnRange, Fetched, FetchTask } from './worker-messages.ts'
 
@@ -12,7 +13,8 @@ export function openFetch(objects: Objects) {
 
   async function* chunksFor(
     id: ObjectId,
-    { ranges, areWhole }: FetchTask['objects'][number],
+    ranges: readonly ColumnRange[],
+    areWhole: boolean,
   ): AsyncGenerator<Chunk[]> {
     const filled = ranges.filter(({ bytes }) => bytes > 0)
     if (areWhole) {
@@ -26,12 +28,15 @@ export function openFetch(objects: Objects) {
 
   async function fetchObject(projectId: string, wanted: FetchTask['objects'][number]) {
     const id = { projectId, object: wanted.object }
-    const targets = wanted.ranges.map((range) => ({
-      range,
-      bytes: new Uint8Array(new SharedArrayBuffer(range.bytes)),
-      missing: range.bytes,
+    const { ranges, times, areWhole } = wanted
+    const shared = ranges.map((range) => targetOf(range, new SharedArrayBuffer(range.bytes)))
+    const parts = times.map(({ low, high }) => ({
+      low: targetOf(low, new ArrayBuffer(low.bytes)),
+      high: targetOf(high, new ArrayBuffer(high.bytes)),
     }))
-    for await (const page of chunksFor(id, wanted))
+    const targets = [...shared, ...parts.flatMap(({ low, high }) => [low, high])]
+    const all = targets.map(({ range }) => range)
+    for await (const page of chunksFor(id, all, areWhole))
       for (const { column, chunk, bytes } of page)
         for (const target of targets) {
           if (target.range.column !== column) continue
@@ -39,10 +44,16 @@ export function openFetch(objects: Objects) {
         }
     for (const { range, missing } of targets)
       if (missing !== 0) throw damaged(id, `${range.column} from ${range.offset}`)
-    return targets.map(({ range: { key }, bytes }) => ({
-      key,
-      buffer: bytes.buffer as SharedArrayBuffer,
-    }))
+    return [
+      ...shared.map(({ range: { key }, bytes }) => ({
+        key,
+        buffer: bytes.buffer as SharedArrayBuffer,
+      })),
+      ...times.map(({ key, runRows }, index) => ({
+        key,
+        buffer: joined(id, parts[index]!, runRows),
+      })),
+    ]
   }
 
   return async ({ projectId, objects: wanted }: FetchTask): Promise<Fetched> => {
@@ -53,12 +64,36 @@ export function openFetch(objects: Objects) {
   }
 }
 
+interface Target {
+  readonly range: ColumnRange
+  readonly bytes: Uint8Array
+  missing: number
+}
+
+function targetOf(range: ColumnRange, buffer: ArrayBufferLike): Target {
+  return { range, bytes: new Uint8Array(buffer), missing: range.bytes }
+}
+
+function joined(
+  id: ObjectId,
+  { low, high }: { readonly low: Target; readonly high: Target },
+  runRows: readonly number[],
+): SharedArrayBuffer {
+  const split = {
+    low: new Uint16Array(low.bytes.buffer),
+    high: new Uint32Array(high.bytes.buffer),
+  }
+  const buffer = new SharedArrayBuffer(4 * split.low.length)
+  try {
+    joinTimes(split, runRows, new Uint32Array(buffer))
+  } catch (error) {
+    throw damaged(id, high.range.column, error)
+  }
+  return buffer
+}
+
 /** Copies what a chunk, which begins at `start` of its column, has of a range; returns how much. */
-function copyOverlap(
-  { range, bytes: target }: { readonly range: ColumnRange; readonly bytes: Uint8Array },
-  start: number,
-  chunk: Uint8Array,
-): number {
+function copyOverlap({ range, bytes: target }: Target, start: number, chunk: Uint8Array): number {
   const from = Math.max(start, range.offset)
   const to = Math.min(start + chunk.length, range.offset + range.bytes)
   if (from >= to) return 0

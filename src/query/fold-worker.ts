@@ -7,6 +7,7 @@ import { serveTasks, threadStart } from '../threads.ts'
 import { openFetch } from './fetch-columns.ts'
 import { openFolds } from './fold-sections.ts'
 import { replaceSection } from './replace-section.ts'
+import { warmUp } from './warm-up.ts'
 import type { FoldStart, Task } from './worker-messages.ts'
 
 // One of the threads that questions are answered in: it reads columns through a session of its own, and
@@ -35,4 +36,5 @@ async function answer(task: Task): Promise<unknown> {
   }
 }
 
+await warmUp(fetchColumns, foldSections)
 serveTasks(answer, session.close)

@@ -1,6 +1,7 @@
 import type { LRUCache } from 'lru-cache'
 import { PACK } from '../segment/directory.ts'
-import { codesColumn, ROWS, valuesColumn } from '../segment/section.ts'
+import { codesColumn, TIME, TIME_HIGH, TIME_LOW, USER, valuesColumn } from '../segment/section.ts'
+import { highWordsOf } from '../segment/times.ts'
 import type { FoldPool } from './fold-pool.ts'
 import type { PlannedSection } from './segment-plan.ts'
 import type { ColumnRange, FetchTask, SharedSection } from './worker-messages.ts'
@@ -30,6 +31,8 @@ interface Piece {
 }
 
 interface PieceRanges {
+  /** In two parts: `timeMs` is then what is made of them, and no range of a column. */
+  readonly splitTimes: FetchTask['objects'][number]['times'][number] | null
   readonly timeMs: ColumnRange
   readonly user: ColumnRange
   readonly properties: readonly {
@@ -51,19 +54,25 @@ export function openLoad({
   async function fetchMissing(projectId: string, pieces: readonly Piece[], amounts: LoadAmounts) {
     const buffers = new Map<string, SharedArrayBuffer>()
     const objects: FetchTask['objects'][number][] = []
+    const isKnown = ({ key, bytes }: { readonly key: string; readonly bytes: number }) => {
+      const known = cache.get(key)
+      if (known === undefined) return false
+      buffers.set(key, known)
+      amounts.cacheHitBytes += bytes
+      return true
+    }
     for (const [object, ofObject] of piecesByObject(pieces)) {
       const ranges: ColumnRange[] = []
-      for (const range of ofObject.flatMap(rangesOf)) {
-        const known = cache.get(range.key)
-        if (known === undefined) ranges.push(range)
-        else {
-          buffers.set(range.key, known)
-          amounts.cacheHitBytes += range.bytes
-        }
+      const times: FetchTask['objects'][number]['times'][number][] = []
+      for (const { ranges: wanted } of ofObject) {
+        for (const range of rangesOf(wanted)) if (!isKnown(range)) ranges.push(range)
+        const { splitTimes, timeMs } = wanted
+        if (splitTimes !== null && !isKnown(timeMs)) times.push(splitTimes)
       }
-      if (ranges.length === 0) continue
-      objects.push({ object, ranges, areWhole: areWhole(ofObject, ranges) })
-      amounts.bytes += ranges.reduce((sum, { bytes }) => sum + bytes, 0)
+      if (ranges.length + times.length === 0) continue
+      const all = [...ranges, ...times.flatMap(({ low, high }) => [low, high])]
+      objects.push({ object, ranges, times, areWhole: areWhole(ofObject, all) })
+      amounts.bytes += all.reduce((sum, { bytes }) => sum + bytes, 0)
     }
     const fetched = await pool.fetch({ projectId, objects })
     amounts.partitions += fetched.partitions
@@ -117,6 +126,8 @@ function pieceOf(
 ): Piece {
   const { runs: triples, rowCount } = planned.section
   const runs: number[] = []
+  const runRows: number[] = []
+  const rowsBefore: number[] = []
   let row = 0
   let from = foldGroups === null ? 0 : rowCount
   let to = foldGroups === null ? rowCount : 0
@@ -128,17 +139,26 @@ function pieceOf(
         to = row + count
       }
       runs.push(readGroup, foldGroup, row - from, row - from + count)
-    }
+      runRows.push(count)
+    } else if (runRows.length === 0) rowsBefore.push(count)
     row += count
   }
-  return { planned, from, to, runs, ranges: pieceRanges(planned, properties, from, to) }
+  const rows = { from, to, runRows, rowsBefore }
+  return { planned, from, to, runs, ranges: pieceRanges(planned, properties, rows) }
+}
+
+interface PieceRows {
+  readonly from: number
+  readonly to: number
+  /** Rows of each run of the piece, and of those before it. */
+  readonly runRows: readonly number[]
+  readonly rowsBefore: readonly number[]
 }
 
 function pieceRanges(
   { ref, section }: PlannedSection,
   properties: readonly string[],
-  from: number,
-  to: number,
+  { from, to, runRows, rowsBefore }: PieceRows,
 ): PieceRanges {
   const { columns, rowCount } = section
   const rangeOf = (name: string, offset: number, bytes: number): ColumnRange => {
@@ -148,9 +168,18 @@ function pieceRanges(
     return { key: `${ref.segment} ${column} ${at} ${bytes}`, column, offset: at, bytes }
   }
   const rows = to - from
+  const timeMs =
+    columns[TIME] === undefined
+      ? { ...rangeOf(TIME_LOW, 2 * from, 2 * rows), bytes: 4 * rows }
+      : rangeOf(TIME, 4 * from, 4 * rows)
+  const splitTimes = () => ({
+    ...{ key: timeMs.key, runRows },
+    low: rangeOf(TIME_LOW, 2 * from, 2 * rows),
+    high: rangeOf(TIME_HIGH, 4 * highWordsOf(rowsBefore), 4 * highWordsOf(runRows)),
+  })
   return {
-    timeMs: rangeOf(ROWS, 4 * from, 4 * rows),
-    user: rangeOf(ROWS, 4 * rowCount + 2 * from, 2 * rows),
+    ...{ timeMs, splitTimes: columns[TIME] === undefined ? splitTimes() : null },
+    user: rangeOf(USER, 2 * from, 2 * rows),
     properties: properties.flatMap((path) => {
       const codes = columns[codesColumn(path)]
       if (codes === undefined) return []
@@ -167,8 +196,10 @@ function pieceRanges(
   }
 }
 
-function rangesOf({ ranges: { timeMs, user, properties } }: Piece): ColumnRange[] {
-  return [timeMs, user, ...properties.flatMap(({ codes, values }) => [codes, values])]
+/** The ranges that are kept in memory as they are stored. */
+function rangesOf({ timeMs, splitTimes, user, properties }: PieceRanges): ColumnRange[] {
+  const whole = splitTimes === null ? [timeMs, user] : [user]
+  return [...whole, ...properties.flatMap(({ codes, values }) => [codes, values])]
 }
 
 function piecesByObject(pieces: readonly Piece[]): Map<string, Piece[]> {

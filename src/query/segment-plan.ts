@@ -1,7 +1,7 @@
 import { dayOf, monthOfDay } from '../event/day.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
-import { codesColumn, ROW_BYTES, valuesColumn } from '../segment/section.ts'
+import { codesColumn, valuesColumn } from '../segment/section.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import type { Range } from './range.ts'
 
@@ -50,9 +50,9 @@ export async function planSegments(
   unitBytesMax: number,
 ): Promise<SegmentPlan> {
   const sections = await sectionsOf(snapshots, root, read)
-  const readGroupCount = Math.min(
+  const readGroupCount = sections.reduce(
+    (least, { ref }) => Math.min(least, ref.readGroupCount),
     root.readGroupCount,
-    ...sections.map(({ ref }) => ref.readGroupCount),
   )
   const alone: PlannedSection[] = []
   const shared: PlannedSection[] = []
@@ -154,7 +154,10 @@ function unitsOf(
   return units
 }
 
-/** Returns the bytes that a question reads of a section. */
+/** Of a user and a time, once they are in memory. */
+const ROW_BYTES = 6
+
+/** Returns the bytes that a question has in memory of a section. */
 export function neededBytes({ rowCount, columns }: Section, properties: readonly string[]): number {
   const ofProperties = properties.reduce(
     (sum, path) =>

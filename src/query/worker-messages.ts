@@ -24,6 +24,14 @@ export interface FetchTask {
     readonly ranges: readonly ColumnRange[]
     /** Whether the ranges are all there is of their columns: then one statement reads them. */
     readonly areWhole: boolean
+    /** Times that are stored in two parts, to be put together. */
+    readonly times: readonly {
+      readonly key: string
+      readonly low: ColumnRange
+      readonly high: ColumnRange
+      /** Rows of each run. */
+      readonly runRows: readonly number[]
+    }[]
   }[]
 }
 

@@ -1,4 +1,4 @@
-import { decodeBlock } from '../segment/block.ts'
+import { decodeBlockColumns, type BlockColumns } from '../segment/block.ts'
 import type { Root, WriterPosition } from '../segment/root.ts'
 import { SEQUENCES_PER_PAGE, type Arrival, type Arrivals } from '../store/arrivals.ts'
 import { damagedArrival } from '../store/arrivals.ts'
@@ -13,17 +13,8 @@ export const SILENT_MS = 30_000
 /** More commits than can be in flight; what leaves more gaps has expired. */
 const GAPS_MAX = 1_024
 
-/** What sealing needs of an event, from a block or from its row. */
-export interface ArrivedEvent {
-  readonly eventId: Buffer
-  readonly userId: string
-  readonly eventName: string
-  readonly eventTimeMs: number
-  readonly properties: string
-}
-
 export interface Gathered {
-  readonly events: readonly ArrivedEvent[]
+  readonly blocks: readonly BlockColumns[]
   readonly writers: Record<string, WriterPosition>
   /** Whether all that was to be seen is taken. */
   readonly isDrained: boolean
@@ -92,7 +83,7 @@ export function openGather(dependencies: {
     root: Root,
     silences: Silences,
   ): Promise<Gathered> {
-    const events: ArrivedEvent[] = []
+    const blocks: BlockColumns[] = []
     const positions: Record<string, WriterPosition> = {}
     const unfinished: { writer: string; rowsThrough: number }[] = []
     let bytesLeft = BLOCK_BYTES_PER_PASS_MAX
@@ -119,7 +110,7 @@ export function openGather(dependencies: {
       bytesLeft -= read.bytes
       isDrained &&= read.isWhole
       for (const { sequence, block } of read.found)
-        events.push(...decoded(projectId, writer, sequence, block))
+        blocks.push(decoded(projectId, writer, sequence, block))
       const next = nextPosition(position, read, head?.projects.get(projectId)?.rowsWholeThrough)
       const told = head?.projects.get(projectId)?.lastSequence ?? -1
       if (silent && read.isWhole) {
@@ -131,7 +122,7 @@ export function openGather(dependencies: {
       isChanged ||= silent || read.found.length > 0 || known === undefined
     }
     isChanged ||= Object.keys(root.writers).length !== Object.keys(positions).length
-    return { events, writers: positions, isDrained, isChanged, unfinished, isMissing }
+    return { blocks, writers: positions, isDrained, isChanged, unfinished, isMissing }
   }
 }
 
@@ -152,7 +143,7 @@ function nextPosition(
 
 function decoded(projectId: string, writer: string, sequence: number, block: Buffer) {
   try {
-    return decodeBlock(block)
+    return decodeBlockColumns(block)
   } catch (error) {
     throw damagedArrival({ projectId, writer, sequence }, error)
   }

@@ -60,10 +60,12 @@ export function openMerge(dependencies: {
     const readGroupCount = readGroupCountOf(from.root, userCount)
     const made: NewSegment[] = []
     const parts: SectionRows[] = []
-    for (const ref of inputs) parts.push(...(await readSegment(dependencies, projectId, ref)))
+    for (const ref of inputs)
+      for (const part of await readSegment(dependencies, projectId, ref)) parts.push(part)
     const byMonth = groupBy(parts, ({ day }) => monthOfDay(day))
     for (const ofMonth of byMonth.values())
-      made.push(...mergedSegments(ofMonth, { level: 1, readGroupCount }))
+      for (const segment of mergedSegments(ofMonth, { level: 1, readGroupCount }))
+        made.push(segment)
     const users = await listUsers(projectId, inputs)
     const isInput = new Set(inputs.map(({ segment }) => segment))
     const root = {
@@ -141,7 +143,7 @@ export function openMerge(dependencies: {
   ): Promise<Merged> {
     const parts: SectionRows[] = []
     for (const ref of inputs)
-      parts.push(...(await readSegment(dependencies, project.projectId, ref)))
+      for (const part of await readSegment(dependencies, project.projectId, ref)) parts.push(part)
     const level = Math.max(...inputs.map((ref) => ref.level)) + 1
     const { readGroupCount } = from.root
     const made = mergedSegments(parts, { level, readGroupCount })
@@ -151,7 +153,7 @@ export function openMerge(dependencies: {
   async function listUsers(projectId: string, refs: readonly SegmentRef[]): Promise<ListedUser[]> {
     const users: ListedUser[] = []
     for (const { segment, userCount } of refs)
-      if (userCount > 0) users.push(...(await readUsers(projectId, segment)))
+      if (userCount > 0) for (const user of await readUsers(projectId, segment)) users.push(user)
     return users.sort((a, b) => a.userNumber - b.userNumber)
   }
 
@@ -161,7 +163,7 @@ export function openMerge(dependencies: {
     for await (const page of objects.read(id, [USERS]))
       for (const { chunk, bytes } of page)
         try {
-          users.push(...decodeUsers(bytes))
+          for (const user of decodeUsers(bytes)) users.push(user)
         } catch (error) {
           throw damaged(id, `${USERS} ${chunk}`, error)
         }

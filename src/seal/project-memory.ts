@@ -107,15 +107,17 @@ export function openProjectMemory(
     },
 
     /** Takes over what a published pass added, instead of reading it back. */
-    adopt(
-      root: Root,
-      added: {
-        readonly segment: string
-        readonly users: readonly ListedUser[]
-        readonly ids: readonly Uint32Array[]
-      },
-    ): void {
-      addUsers(root.hashKey, added.users)
+    adopt(added: {
+      readonly segment: string
+      readonly users: readonly ListedUser[]
+      /** Two words a user: its key. */
+      readonly keys: Uint32Array
+      readonly ids: readonly Uint32Array[]
+    }): void {
+      for (const [index, { userNumber }] of added.users.entries()) {
+        const [high, low] = [added.keys[2 * index]!, added.keys[2 * index + 1]!]
+        users.set(userNumber % BUCKET_COUNT, high, low, Math.floor(userNumber / BUCKET_COUNT))
+      }
       usersReadFrom.add(added.segment)
       for (const ids of added.ids) addIds(freshIds, ids)
       freshReadFrom.add(added.segment)

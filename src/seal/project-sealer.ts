@@ -7,8 +7,8 @@ import { emptyRoot, type Root } from '../segment/root.ts'
 import type { RowWriter } from '../store/row-writer.ts'
 import type { PublishedRoot } from '../store/snapshots.ts'
 import type { Stores } from '../store/stores.ts'
-import { decodeBlock } from '../segment/block.ts'
-import { openGather, type ArrivedEvent, type Gathered, type Silences } from './gather.ts'
+import { decodeBlock, type BlockColumns } from '../segment/block.ts'
+import { openGather, type Gathered, type Silences } from './gather.ts'
 import { FRESH_COUNT_MAX, readGroupCountOf } from './merge-plan.ts'
 import { openMerge } from './merge.ts'
 import { openProjectMemory } from './project-memory.ts'
@@ -81,11 +81,11 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
   /** Adds events to what is published; null where somebody else published first. */
   async function add(
     from: PublishedRoot & { readonly root: Root },
-    events: readonly ArrivedEvent[],
+    blocks: readonly BlockColumns[],
     { writers, asOfMs }: Pick<Root, 'writers' | 'asOfMs'>,
   ): Promise<PublishedRoot | null> {
-    if (events.length > 0) await memory.follow(from.root)
-    const { sections, users } = await sealRows(events, { root: from.root, memory })
+    if (blocks.length > 0) await memory.follow(from.root)
+    const { sections, users, keys } = await sealRows(blocks, { root: from.root, memory })
     const readGroupCount = readGroupCountOf(from.root, memory.users.size() + users.length)
     const segment =
       sections.length === 0 ? null : packedSegment(sections, { level: 0, readGroupCount }, users)
@@ -101,9 +101,9 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
       write: async () => await segment?.write(objects, project, nowMs()),
     })
     if (published !== null && segment !== null)
-      memory.adopt(from.root, {
+      memory.adopt({
         segment: segment.ref.segment,
-        users,
+        ...{ users, keys },
         ids: sections.map(({ ids }) => ids),
       })
     return published
@@ -115,7 +115,7 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
     for await (const slice of rawEventsOf(stores, project, nowMs()))
       for (let isIn = false; !isIn;) {
         const from = await rootNow()
-        isIn = (await add(from, slice, from.root)) !== null
+        isIn = (await add(from, [slice], from.root)) !== null
         await merge(Infinity)
       }
   }
@@ -124,20 +124,21 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
     const startMs = nowMs()
     const from = await rootNow()
     const gathered = await gather(projectId, from.root, silences)
-    const { events, isDrained, isChanged } = gathered
+    const { blocks, isDrained, isChanged } = gathered
     const seenMs = startMs - SKEW_MS
-    const outcome = { isDrained, eventCount: events.length }
+    const eventCount = blocks.reduce((sum, block) => sum + block.eventCount, 0)
+    const outcome = { isDrained, eventCount }
     if (!isChanged) return { ...outcome, asOfMs: seenMs, published: from }
     await finishRows(gathered)
     if (gathered.isMissing && startMs - from.root.asOfMs > ARRIVALS_LIFE_MS) {
       await recover()
       // What was gathered is gathered again, on the root that there is now.
       const again = await rootNow()
-      const published = await add(again, events, { ...gathered, asOfMs: seenMs })
+      const published = await add(again, blocks, { ...gathered, asOfMs: seenMs })
       return published && { ...outcome, asOfMs: seenMs, published }
     }
     const asOfMs = isDrained ? laterOf(from.root.asOfMs, seenMs) : from.root.asOfMs
-    const published = await add(from, events, { ...gathered, asOfMs })
+    const published = await add(from, blocks, { ...gathered, asOfMs })
     return published && { ...outcome, asOfMs, published }
   }
 

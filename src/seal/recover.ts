@@ -1,7 +1,7 @@
 import { dayOf } from '../event/day.ts'
 import type { EventBuckets } from '../store/event-buckets.ts'
-import type { Events } from '../store/events.ts'
-import type { ArrivedEvent } from './gather.ts'
+import type { Events, ScannedEvent } from '../store/events.ts'
+import type { BlockColumns } from '../segment/block.ts'
 import type { SealProject } from './write-segment.ts'
 
 const EVENTS_PER_SLICE = 50_000
@@ -14,18 +14,28 @@ export async function* rawEventsOf(
   { events, eventBuckets }: { readonly events: Events; readonly eventBuckets: EventBuckets },
   { projectId, retentionDays }: SealProject,
   nowMs: number,
-): AsyncGenerator<ArrivedEvent[]> {
+): AsyncGenerator<BlockColumns> {
   const today = dayOf(nowMs)
-  let slice: ArrivedEvent[] = []
+  let slice: ScannedEvent[] = []
   const listed = eventBuckets.list(projectId, today - retentionDays, today + 1)
   for await (const { bucketDays } of listed)
     for (const bucketDay of bucketDays)
       for await (const page of events.scan({ projectId, ...bucketDay, withProperties: true })) {
-        for (const { eventId, ...event } of page)
-          slice.push({ ...event, eventId: Buffer.from(eventId.replaceAll('-', ''), 'hex') })
+        for (const event of page) slice.push(event)
         if (slice.length < EVENTS_PER_SLICE) continue
-        yield slice
+        yield columnsOf(slice)
         slice = []
       }
-  yield slice
+  yield columnsOf(slice)
+}
+
+function columnsOf(events: readonly ScannedEvent[]): BlockColumns {
+  return {
+    eventCount: events.length,
+    eventIds: Buffer.from(events.map(({ eventId }) => eventId.replaceAll('-', '')).join(''), 'hex'),
+    eventTimeMs: Float64Array.from(events, ({ eventTimeMs }) => eventTimeMs),
+    eventNames: events.map(({ eventName }) => eventName),
+    userIds: events.map(({ userId }) => userId),
+    properties: events.map(({ properties }) => properties),
+  }
 }

@@ -1,16 +1,16 @@
 import { DAY_MS, dayOf } from '../event/day.ts'
 import { BUCKET_COUNT } from '../event/bucket.ts'
+import type { BlockColumns } from '../segment/block.ts'
 import { mayContain } from '../segment/bloom.ts'
 import type { Section } from '../segment/directory.ts'
 import { openIdSet } from '../segment/id-set.ts'
-import { hashIdentity } from '../segment/identity-hash.ts'
+import { hashIdentity, type HashKey } from '../segment/identity-hash.ts'
 import { placeOf, USERS_PER_BUCKET_MAX } from '../segment/place.ts'
 import type { Root } from '../segment/root.ts'
 import { openSectionBuilder } from '../segment/section-builder.ts'
 import type { SectionRows } from '../segment/section.ts'
 import type { ListedUser } from '../segment/user-list.ts'
 import { openUserMap } from '../segment/user-map.ts'
-import type { ArrivedEvent } from './gather.ts'
 import { userKeyOf, type MergedSection, type ProjectMemory } from './project-memory.ts'
 
 /** What one pass adds to a project: every event once, that was not published before. */
@@ -18,22 +18,21 @@ export interface SealedRows {
   readonly sections: readonly SectionRows[]
   /** First seen in these events; ascending by number. */
   readonly users: readonly ListedUser[]
+  /** Their keys, two words each. */
+  readonly keys: Uint32Array
 }
 
-/** An event whose user has a number; whether it was published before is to be found out. */
-interface NumberedEvent {
-  readonly event: ArrivedEvent
-  readonly userNumber: number
-  readonly isNewUser: boolean
-  readonly timeMs: number
-  readonly high: number
-  readonly low: number
-}
-
+/** Events of one name and day, by column; whether they were published before is to be found out. */
 interface EventsOfDay {
   readonly eventName: string
   readonly day: number
-  readonly events: NumberedEvent[]
+  readonly userNumbers: number[]
+  /** Whether the user is first seen in this pass, so that nothing of it was published before. */
+  readonly areOfNewUsers: boolean[]
+  readonly timesMs: number[]
+  readonly highs: number[]
+  readonly lows: number[]
+  readonly properties: string[]
 }
 
 /**
@@ -42,89 +41,153 @@ interface EventsOfDay {
  * filter, whose hits are looked up.
  */
 export async function sealRows(
-  events: readonly ArrivedEvent[],
+  blocks: readonly BlockColumns[],
   { root, memory }: { readonly root: Root; readonly memory: ProjectMemory },
 ): Promise<SealedRows> {
-  const { days, users } = numbered(events, root, memory)
+  const { days, users, keys } = numbered(blocks, root, memory)
   const sections: SectionRows[] = []
-  for (const { eventName, day, events: candidates } of days) {
-    const merged = await memory.mergedSections(root, { eventName, day })
-    const isPublished = await publishedTest(merged, memory)
+  for (const ofDay of days) {
+    const { eventName, day, userNumbers, areOfNewUsers, timesMs, highs, lows, properties } = ofDay
+    const published = await publishedTest(await memory.mergedSections(root, ofDay), memory)
     const builder = openSectionBuilder(eventName, day)
     const id = new Uint32Array(2)
     let count = 0
-    for (const candidate of candidates) {
-      if (!candidate.isNewUser && (await isPublished(candidate))) continue
-      const { event, userNumber, timeMs, high, low } = candidate
+    for (let row = 0; row < userNumbers.length; row++) {
+      const userNumber = userNumbers[row]!
+      const high = highs[row]!
+      const low = lows[row]!
+      const mayBePublished = !areOfNewUsers[row]! && published.mayBe(high, low)
+      if (mayBePublished && (await published.is(userNumber, high, low))) continue
       id[0] = high
       id[1] = low
-      builder.add({ userNumber, timeMs, id, properties: event.properties })
+      builder.add({ userNumber, timeMs: timesMs[row]!, id, properties: properties[row]! })
       count++
     }
     if (count > 0) sections.push(builder.build())
   }
-  return { sections, users }
+  return { sections, users, keys }
 }
 
-function numbered(events: readonly ArrivedEvent[], { hashKey }: Root, memory: ProjectMemory) {
-  const added = openUserMap()
-  const users: ListedUser[] = []
+function numbered(blocks: readonly BlockColumns[], { hashKey }: Root, memory: ProjectMemory) {
+  const numbering = openNumbering(hashKey, memory)
   const seen = openIdSet()
   const byName = new Map<string, Map<number, EventsOfDay>>()
   const words = new Uint32Array(2)
-
-  function numberOf(userId: string): { n: number; bucket: number; isNewUser: boolean } {
-    const bucket = userKeyOf(words, hashKey, userId)
-    const [high, low] = words as unknown as [number, number]
-    const known = memory.users.find(bucket, high, low)
-    if (known !== -1) return { n: known, bucket, isNewUser: false }
-    const fresh = added.find(bucket, high, low)
-    const before = memory.users.countOf(bucket)
-    if (fresh !== -1) return { n: before + fresh, bucket, isNewUser: true }
-    const n = before + added.countOf(bucket)
-    if (n > USERS_PER_BUCKET_MAX) throw new Error(`bucket ${bucket} is full: ${n} users`)
-    added.set(bucket, high, low, n - before)
-    users.push({ userNumber: n * BUCKET_COUNT + bucket, userId })
-    return { n, bucket, isNewUser: true }
-  }
-
-  for (const event of events) {
-    const day = dayOf(event.eventTimeMs)
-    const { n, bucket, isNewUser } = numberOf(event.userId)
-    const userNumber = n * BUCKET_COUNT + bucket
-    hashIdentity(words, hashKey, { eventId: event.eventId, offset: 0, userNumber, day })
-    const [high, low] = words as unknown as [number, number]
-    if (memory.hasFreshId(high, low) || !seen.add(high, low)) continue
-    const timeMs = event.eventTimeMs - day * DAY_MS
-    eventsOf(byName, event.eventName, day).push({
-      ...{ event, userNumber, isNewUser, timeMs, high, low },
-    })
-  }
-  users.sort((a, b) => a.userNumber - b.userNumber)
-  return { days: [...byName.values()].flatMap((ofName) => [...ofName.values()]), users }
+  for (const { eventCount, eventIds, eventTimeMs, eventNames, userIds, properties } of blocks)
+    for (let at = 0; at < eventCount; at++) {
+      const timeMs = eventTimeMs[at]!
+      const day = dayOf(timeMs)
+      const userNumber = numbering.numberOf(userIds[at]!)
+      hashIdentity(words, hashKey, { eventId: eventIds, offset: 16 * at, userNumber, day })
+      const high = words[0]!
+      const low = words[1]!
+      if (memory.hasFreshId(high, low) || !seen.add(high, low)) continue
+      const ofDay = eventsOf(byName, eventNames[at]!, day)
+      ofDay.userNumbers.push(userNumber)
+      ofDay.areOfNewUsers.push(numbering.isLastNew())
+      ofDay.timesMs.push(timeMs - day * DAY_MS)
+      ofDay.highs.push(high)
+      ofDay.lows.push(low)
+      ofDay.properties.push(properties[at]!)
+    }
+  const days = [...byName.values()].flatMap((ofName) => [...ofName.values()])
+  return { days, ...numbering.added() }
 }
 
-function eventsOf(byName: Map<string, Map<number, EventsOfDay>>, eventName: string, day: number) {
+/** Gives users their numbers: the known ones theirs, new ones the next of their bucket. */
+function openNumbering(hashKey: HashKey, { users: known }: ProjectMemory) {
+  const added = openUserMap()
+  const users: ListedUser[] = []
+  const keys: number[] = []
+  const words = new Uint32Array(2)
+  let isNew = false
+  return {
+    numberOf(userId: string): number {
+      const bucket = userKeyOf(words, hashKey, userId)
+      const high = words[0]!
+      const low = words[1]!
+      const published = known.find(bucket, high, low)
+      isNew = published === -1
+      if (!isNew) return published * BUCKET_COUNT + bucket
+      const before = known.countOf(bucket)
+      const found = added.find(bucket, high, low)
+      if (found !== -1) return (before + found) * BUCKET_COUNT + bucket
+      const next = added.countOf(bucket)
+      const userNumber = (before + next) * BUCKET_COUNT + bucket
+      if (before + next > USERS_PER_BUCKET_MAX)
+        throw new Error(`bucket ${bucket} is full: it has ${before + next} users`)
+      added.set(bucket, high, low, next)
+      users.push({ userNumber, userId })
+      keys.push(high, low)
+      return userNumber
+    },
+
+    /** Whether the user that was numbered last is first seen in this pass. */
+    isLastNew: () => isNew,
+
+    /** The new users in ascending order of their numbers, and their keys. */
+    added() {
+      const order = Uint32Array.from(users.keys())
+      order.sort((a, b) => users[a]!.userNumber - users[b]!.userNumber)
+      const sortedKeys = new Uint32Array(keys.length)
+      for (const [index, from] of order.entries()) {
+        sortedKeys[2 * index] = keys[2 * from]!
+        sortedKeys[2 * index + 1] = keys[2 * from + 1]!
+      }
+      return { users: Array.from(order, (index) => users[index]!), keys: sortedKeys }
+    },
+  }
+}
+
+function eventsOf(
+  byName: Map<string, Map<number, EventsOfDay>>,
+  eventName: string,
+  day: number,
+): EventsOfDay {
   let ofName = byName.get(eventName)
   if (ofName === undefined) byName.set(eventName, (ofName = new Map()))
   let ofDay = ofName.get(day)
-  if (ofDay === undefined) ofName.set(day, (ofDay = { eventName, day, events: [] }))
-  return ofDay.events
+  if (ofDay !== undefined) return ofDay
+  ofDay = {
+    ...{ eventName, day, userNumbers: [], areOfNewUsers: [], timesMs: [] },
+    ...{ highs: [], lows: [], properties: [] },
+  }
+  ofName.set(day, ofDay)
+  return ofDay
 }
 
-async function publishedTest(merged: readonly MergedSection[], memory: ProjectMemory) {
+/** Tells whether an event was published in merged sections of its name and day. */
+interface PublishedTest {
+  /** False is certain. */
+  readonly mayBe: (high: number, low: number) => boolean
+  readonly is: (userNumber: number, high: number, low: number) => Promise<boolean>
+}
+
+async function publishedTest(
+  merged: readonly MergedSection[],
+  memory: ProjectMemory,
+): Promise<PublishedTest> {
   const filtered: (MergedSection & { readonly filter: Uint32Array | null })[] = []
   for (const { ref, section } of merged)
     filtered.push({ ref, section, filter: await memory.filter(ref, section) })
+  const mayBeIn = (filter: Uint32Array | null, high: number, low: number) =>
+    filter === null || mayContain(filter, high, low)
 
-  return async ({ userNumber, high, low }: NumberedEvent): Promise<boolean> => {
-    for (const { ref, section, filter } of filtered) {
-      if (filter !== null && !mayContain(filter, high, low)) continue
-      const run = runOf(section, userNumber, ref.readGroupCount)
-      if (run === null) continue
-      if ((await memory.idsOfRun(ref, section, run)).has(high, low)) return true
-    }
-    return false
+  return {
+    mayBe(high, low) {
+      for (const { filter } of filtered) if (mayBeIn(filter, high, low)) return true
+      return false
+    },
+
+    async is(userNumber, high, low) {
+      for (const { ref, section, filter } of filtered) {
+        if (!mayBeIn(filter, high, low)) continue
+        const run = runOf(section, userNumber, ref.readGroupCount)
+        if (run === null) continue
+        if ((await memory.idsOfRun(ref, section, run)).has(high, low)) return true
+      }
+      return false
+    },
   }
 }
 

@@ -49,7 +49,7 @@ export function openSweep(dependencies: {
     for (let past = Math.max(root.sweptHour, hour - HOURS_MAX); past < endHour; past++) {
       const noted = await looseObjects.list(projectId, past)
       if (noted.length > 0) hours.push(past)
-      loose.push(...noted)
+      for (const object of noted) loose.push(object)
     }
     if (root.sweptHour >= endHour) return 0
     if (loose.length > 0) {

@@ -26,12 +26,11 @@ export function packedSegment(
 ): NewSegment {
   const encoded = parts.map((rows) => encodeSection(rows, place.readGroupCount))
   const { sections, pack } = packSections(encoded)
-  const days = parts.map(({ day }) => day)
   const ref: SegmentRef = {
     segment: randomUUID(),
     ...place,
-    firstDay: Math.min(...days),
-    lastDay: Math.max(...days),
+    firstDay: parts.reduce((first, { day }) => Math.min(first, day), Infinity),
+    lastDay: parts.reduce((last, { day }) => Math.max(last, day), -Infinity),
     rowCount: parts.reduce((sum, { rowCount }) => sum + rowCount, 0),
     packBytes: pack.length,
     userCount: users.length,

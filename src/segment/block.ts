@@ -54,13 +54,21 @@ function encodeTexts(texts: readonly (string | null)[]): Buffer[] {
   return [Buffer.from(lengths.buffer), size, run]
 }
 
+/** What segments are made of, by column: row i of each is one event. */
+export interface BlockColumns {
+  readonly eventCount: number
+  /** 16 bytes an event. */
+  readonly eventIds: Buffer
+  readonly eventTimeMs: Float64Array
+  readonly eventNames: readonly string[]
+  readonly userIds: readonly string[]
+  /** JSON texts. */
+  readonly properties: readonly string[]
+}
+
 /** Reads what `encodeBlock` wrote. Throws an Error for any other bytes, damaged ones included. */
 export function decodeBlock(block: Buffer): Event[] {
-  if (block.length < HEADER_BYTES) throw new Error('block: cut short')
-  if (block.readUInt8(0) !== VERSION) throw new Error(`block: version ${block.readUInt8(0)}`)
-  if (block.readUInt32LE(1) !== crc32(block.subarray(5))) throw new Error('block: checksum differs')
-  const count = block.readUInt32LE(5)
-  const reader = openReader(block, HEADER_BYTES)
+  const { count, reader } = openBlock(block)
   const times = reader.bytes(8 * count)
   const arrivals = reader.bytes(8 * count)
   const ids = reader.bytes(EVENT_ID_BYTES * count)
@@ -78,6 +86,31 @@ export function decodeBlock(block: Buffer): Event[] {
   })) as Event[]
 }
 
+/** The same, of the columns that segments are made of. */
+export function decodeBlockColumns(block: Buffer): BlockColumns {
+  const { count, reader } = openBlock(block)
+  const times = new Uint8Array(reader.bytes(8 * count))
+  reader.bytes(8 * count) // Arrival times.
+  const eventIds = reader.bytes(EVENT_ID_BYTES * count)
+  const eventNames = reader.texts(count)
+  const userIds = reader.texts(count)
+  for (let skipped = 0; skipped < 3; skipped++) reader.skipTexts(count)
+  const properties = reader.texts(count)
+  return {
+    ...{ eventCount: count, eventIds, eventTimeMs: new Float64Array(times.buffer) },
+    eventNames: eventNames as string[],
+    userIds: userIds as string[],
+    properties: properties as string[],
+  }
+}
+
+function openBlock(block: Buffer) {
+  if (block.length < HEADER_BYTES) throw new Error('block: cut short')
+  if (block.readUInt8(0) !== VERSION) throw new Error(`block: version ${block.readUInt8(0)}`)
+  if (block.readUInt32LE(1) !== crc32(block.subarray(5))) throw new Error('block: checksum differs')
+  return { count: block.readUInt32LE(5), reader: openReader(block, HEADER_BYTES) }
+}
+
 function openReader(block: Buffer, start: number) {
   let at = start
   function bytes(size: number): Buffer {
@@ -87,6 +120,10 @@ function openReader(block: Buffer, start: number) {
   }
   return {
     bytes,
+    skipTexts(count: number): void {
+      bytes(4 * count)
+      bytes(bytes(4).readUInt32LE())
+    },
     texts(count: number): (string | null)[] {
       const lengths = bytes(4 * count)
       const run = bytes(bytes(4).readUInt32LE()).toString('utf8')

@@ -1,4 +1,5 @@
 import assert from 'node:assert'
+import { BUCKET_COUNT } from '../event/bucket.ts'
 import type { Value } from './columns.ts'
 import { buildBloom } from './bloom.ts'
 import {
@@ -10,15 +11,20 @@ import {
 } from './dictionary.ts'
 import { QUARTER_MS, type Section } from './directory.ts'
 import { FOLD_GROUP_USERS, userNumberAt } from './place.ts'
-import { BUCKET_COUNT } from '../event/bucket.ts'
+import { joinTimes, splitTimes } from './times.ts'
 
 /** How many properties of one event name get a column in a segment. */
 export const PROPERTY_COLUMNS_MAX = 200
 /** Below it, looking through the ids is as quick as a filter. */
 const BLOOM_ROWS_MIN = 128
 
-/** Times and users of the rows: all times (uint32, ms of the day), then all users (uint16). */
-export const ROWS = 'rows'
+/** Positions of the rows' users within their fold groups (uint16). */
+export const USER = 'user'
+/** Times of the rows (uint32, ms of the day): in a section of short runs only. */
+export const TIME = 'time'
+/** The times of the rows in two parts (times.ts): where the runs are long enough. */
+export const TIME_LOW = 'timeLow'
+export const TIME_HIGH = 'timeHigh'
 /** Two words a row: what tells the event from all others (identity-hash.ts). */
 export const IDS = 'ids'
 /** A Bloom filter of the ids; absent where the rows are few. */
@@ -26,8 +32,6 @@ export const BLOOM = 'bloom'
 /** A property's codes, and the values that they stand for. */
 export const codesColumn = (path: string) => `p:${path}`
 export const valuesColumn = (path: string) => `d:${path}`
-
-export const ROW_BYTES = 6
 
 /** A property of some rows: row r has `values[codes[r]]`, values[0] being null. */
 export interface RowsProperty {
@@ -75,10 +79,11 @@ export function encodeSection(rows: SectionRows, readGroupCount: number): Encode
     ids[2 * row + 1] = rows.ids[2 * from + 1]!
     quarters[Math.floor(timeMs / QUARTER_MS)]!++
   }
-  const columns = new Map<string, Uint8Array>([
-    [ROWS, Buffer.concat([bytesOf(times), bytesOf(users)])],
-    [IDS, bytesOf(ids)],
-  ])
+  const columns = new Map<string, Uint8Array>([[USER, bytesOf(users)]])
+  const split = splitTimes(times, rowsOfRuns(runs))
+  if (split === null) columns.set(TIME, bytesOf(times))
+  else columns.set(TIME_LOW, bytesOf(split.low)).set(TIME_HIGH, bytesOf(split.high))
+  columns.set(IDS, bytesOf(ids))
   if (rowCount >= BLOOM_ROWS_MIN) columns.set(BLOOM, bytesOf(buildBloom(ids)))
   const { kept, isCut } = mostFilled(rows)
   for (const [path, property] of kept) addProperty(columns, path, property, order)
@@ -177,7 +182,9 @@ export function decodeSection(
   columnOf: (name: string) => Uint8Array,
 ): SectionRows {
   const { eventName, day, rowCount, isCut } = section
-  const { timeMs, user } = rowsView(columnOf(ROWS), rowCount)
+  const user = halvesOf(columnOf(USER))
+  if (user.length !== rowCount) throw new Error('section: users and rows differ')
+  const timeMs = timesOf(section, columnOf)
   const userNumber = new Uint32Array(rowCount)
   let row = 0
   for (let at = 0; at < section.runs.length; at += 3) {
@@ -204,14 +211,22 @@ export function propertyPathsOf({ columns }: Section): string[] {
   return Object.keys(columns).flatMap((name) => (name.startsWith('p:') ? [name.slice(2)] : []))
 }
 
-/** Views the bytes of `ROWS` as times and users. Copies them where they are not aligned. */
-export function rowsView(column: Uint8Array, rowCount: number) {
-  if (column.length !== rowCount * ROW_BYTES) throw new Error('section: rows of another size')
-  const { buffer, byteOffset } = aligned(column)
-  return {
-    timeMs: new Uint32Array(buffer, byteOffset, rowCount),
-    user: new Uint16Array(buffer, byteOffset + 4 * rowCount, rowCount),
+/** Returns the rows of each run, from the triples of a section. */
+export function rowsOfRuns(runs: readonly number[]): number[] {
+  return runs.filter((_, index) => index % 3 === 2)
+}
+
+function timesOf(section: Section, columnOf: (name: string) => Uint8Array): Uint32Array {
+  const { rowCount, columns, runs } = section
+  if (columns[TIME] !== undefined) {
+    const timeMs = wordsOf(columnOf(TIME))
+    if (timeMs.length !== rowCount) throw new Error('section: times and rows differ')
+    return timeMs
   }
+  const split = { low: halvesOf(columnOf(TIME_LOW)), high: wordsOf(columnOf(TIME_HIGH)) }
+  const timeMs = new Uint32Array(rowCount)
+  joinTimes(split, rowsOfRuns(runs), timeMs)
+  return timeMs
 }
 
 /** Puts sections of one name and day together. No event may be in two of them. */
@@ -288,6 +303,11 @@ function pickRows(rows: SectionRows, chosen: readonly number[]): SectionRows {
 export function wordsOf(bytes: Uint8Array): Uint32Array {
   const { buffer, byteOffset, byteLength } = aligned(bytes)
   return new Uint32Array(buffer, byteOffset, byteLength / 4)
+}
+
+function halvesOf(bytes: Uint8Array): Uint16Array {
+  const { buffer, byteOffset, byteLength } = aligned(bytes)
+  return new Uint16Array(buffer, byteOffset, byteLength / 2)
 }
 
 function aligned(bytes: Uint8Array): Uint8Array {

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../src/clock.ts'
-import { DAY_MS } from '../../src/event/day.ts'
+import { DAY_MS, HOUR_MS } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import { declareMetrics } from '../../src/metrics.ts'
-import { openProjectSealer } from '../../src/seal/project-sealer.ts'
+import { openProjectSealer, type ProjectSealer } from '../../src/seal/project-sealer.ts'
 import { readSegment } from '../../src/seal/read-segment.ts'
 import { encodeBlock } from '../../src/segment/block.ts'
 import { USERS } from '../../src/segment/directory.ts'
+import { objectsOfRoot } from '../../src/segment/root.ts'
 import { decodeUsers } from '../../src/segment/user-list.ts'
 import { openRowWriter } from '../../src/store/row-writer.ts'
-import type { Stores } from '../../src/store/stores.ts'
+import { openStores, type Stores } from '../../src/store/stores.ts'
+import { anEvent } from './an-event.ts'
 import { silentLog } from './keyspace.ts'
 
 /** A clock that a test turns. Begins at the real time. */
@@ -63,7 +65,7 @@ export function openTestSealer(
   clock: Clock,
   retentionDays = 400,
 ) {
-  const metrics = declareMetrics()
+  const metrics = declareMetrics({ isThread: true })
   const rows = openRowWriter({ ...stores, metrics, batchesInFlightMax: 8 })
   const dependencies = { stores, rows, clock, metrics, log: silentLog }
   return openProjectSealer({ projectId, retentionDays }, dependencies)
@@ -125,4 +127,74 @@ export function asPublished(events: readonly (Event | PublishedEvent)[]): string
     return JSON.stringify([userId, eventName, eventTimeMs, sorted])
   })
   return texts.sort()
+}
+
+/** A project with one writer, and sealers that share a clock; each has a memory of its own. */
+export async function openSealedProject(stores: Stores, retentionDays = 400) {
+  const { session } = stores
+  const projectId = randomUUID()
+  const writer = openTestWriter(stores, projectId)
+  await writer.announce()
+  await writer.beat()
+  const clock = openTestClock()
+  const sealerOn = (on = session) => openTestSealer(openStores(on), projectId, clock, retentionDays)
+  return {
+    ...{ projectId, writer, clock, sealerOn },
+    sealer: sealerOn(),
+    /** What is published, read by somebody who knows nothing yet. */
+    published: async () => asPublished(await publishedEvents(openStores(session), projectId)),
+    root: async () => (await stores.snapshots.root(projectId)).root!,
+  }
+}
+
+/** Events of 37 users and 7 values of a property. */
+export function someEvents(count: number, part: Parameters<typeof anEvent>[0] = {}): Event[] {
+  return Array.from({ length: count }, (_, index) =>
+    anEvent({ userId: String(index % 37), properties: `{"n":${index % 7}}`, ...part }),
+  )
+}
+
+/** Seals until nothing is left, merges, and sweeps three hours later. */
+export async function finish(
+  sealer: ProjectSealer,
+  clock: ReturnType<typeof openTestClock>,
+): Promise<void> {
+  let isDrained = false
+  while (!isDrained) isDrained = (await sealer.seal())?.isDrained ?? false
+  await sealer.merge(Infinity)
+  clock.pass(3 * HOUR_MS)
+  await sealer.sweep()
+}
+
+/** Every object that a project's root leads to, by its pages too. */
+export async function reachableObjects(stores: Stores, projectId: string): Promise<string[]> {
+  const { root } = await stores.snapshots.root(projectId)
+  if (root === null) return []
+  const pages = await Promise.all(
+    Object.values(root.pages).map((page) => stores.snapshots.page(projectId, page)),
+  )
+  return [...objectsOfRoot(root), ...pages.flat().map(({ segment }) => segment)].sort()
+}
+
+/** Every object that there is of each project, whoever leads to it. */
+export async function storedObjects({ session }: Stores): Promise<Map<string, string[]>> {
+  const cql = 'SELECT DISTINCT project, object FROM objects'
+  const rows = await session.all({ table: 'objects', operation: 'listAll', cql }, [])
+  const found = new Map<string, string[]>()
+  for (const row of rows) {
+    const project = row['project'] as string
+    found.set(project, [...(found.get(project) ?? []), String(row['object'])].sort())
+  }
+  return found
+}
+
+/** Numbers from 0 to 1, the same for the same seed (Mulberry32, Tommy Ettinger). */
+export function openRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b_79f5) | 0
+    let word = Math.imul(state ^ (state >>> 15), 1 | state)
+    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
+  }
 }

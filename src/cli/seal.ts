@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import { systemClock as clock } from '../clock.ts'
+import { openLog } from '../log.ts'
+import { declareMetrics } from '../metrics.ts'
+import { openSealer } from '../seal/sealer.ts'
+import { openRowWriter } from '../store/row-writer.ts'
+import { openSession } from '../store/session.ts'
+import { openStores } from '../store/stores.ts'
+import { aborted } from './aborted.ts'
+import type { CommandContext } from './context.ts'
+import { reachDatabase } from './reach-database.ts'
+
+const BATCHES_IN_FLIGHT_MAX = 8
+
+export function registerSeal(program: Command, context: CommandContext): void {
+  program
+    .command('seal')
+    .description(
+      'seal events into segments in a process of its own, beside services with SEALING=off',
+    )
+    .option('--once', 'seal what waits, merge what is worth it, and end')
+    .option('--json', 'print what was done as JSON')
+    .action(async (options: { once?: boolean; json?: boolean }) => {
+      const { once: isOnce = false, json: isJson = false } = options
+      const config = context.loadConfig()
+      const log = openLog(config.LOG_LEVEL)
+      const stopping = context.interruption()
+      const database = await reachDatabase(config, log)
+      const { contactPoints, localDataCenter, service: credentials } = database
+      const metrics = declareMetrics()
+      const session = await openSession({
+        ...{ contactPoints, localDataCenter, credentials, metrics, log },
+        keyspace: config.CASSANDRA_KEYSPACE,
+      })
+      const stores = openStores(session)
+      const rows = openRowWriter({ ...stores, metrics, batchesInFlightMax: BATCHES_IN_FLIGHT_MAX })
+      const sealer = openSealer({ stores, rows, clock, metrics, log })
+      try {
+        if (isOnce) await sealer.sealAll()
+        else {
+          sealer.start()
+          context.printError('sealing until Ctrl-C')
+          await aborted(AbortSignal.any([stopping, database.ended]))
+        }
+      } finally {
+        await sealer.close()
+        await session.close()
+        await database.close()
+      }
+      const { values } = await metrics.sealEvents.get()
+      const events = values.reduce((sum, { value }) => sum + value, 0)
+      context.print(isJson ? JSON.stringify({ events }) : `sealed ${events} events`)
+    })
+}
