@@ -19,28 +19,41 @@ export function propertyAt(properties: unknown, path: string): string | number |
 
 /** The longest path that a question can name. */
 export const PROPERTY_PATH_LENGTH_MAX = 256
+/** More dots than levels of nesting that an event may have; each makes a path dearer to look up. */
+const PROPERTY_PATH_DOTS_MAX = 32
 
 /**
  * Calls `take` for every path under which `propertyAt` finds a value, once each, in no particular order.
- * Paths that are too long to be asked about are left out.
+ * Left out are paths that no question can name: too long, or with half a surrogate pair. Returns whether any
+ * others are left out, since they have too many dots.
  */
 export function forEachProperty(
   properties: Record<string, unknown>,
   take: (path: string, value: string | number | boolean) => void,
-): void {
+): boolean {
   let hasNested = false
   for (const key in properties) {
     const value = properties[key]
     if (typeof value === 'object') hasNested ||= value !== null && !Array.isArray(value)
-    else if (key.length <= PROPERTY_PATH_LENGTH_MAX) take(key, value as string | number | boolean)
+    else if (isAskable(key)) take(key, value as string | number | boolean)
   }
-  if (!hasNested) return
+  if (!hasNested) return false
+  let isCut = false
   for (const path of nestedPaths(properties)) {
     // What stands at the top is taken already, or hides what is nested.
-    if (Object.hasOwn(properties, path)) continue
+    if (Object.hasOwn(properties, path) || !isAskable(path)) continue
+    if (path.split('.').length > PROPERTY_PATH_DOTS_MAX) {
+      isCut = true
+      continue
+    }
     const value = propertyAt(properties, path)
     if (value !== null) take(path, value)
   }
+  return isCut
+}
+
+function isAskable(path: string): boolean {
+  return path.length <= PROPERTY_PATH_LENGTH_MAX && path.isWellFormed()
 }
 
 function nestedPaths(properties: Record<string, unknown>): Set<string> {

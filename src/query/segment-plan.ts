@@ -113,7 +113,7 @@ async function sectionsOf(
   return found.flat()
 }
 
-/** Splits a read group by fold groups where its columns take more memory than they may. */
+/** Splits a read group, between fold groups, where its columns take more memory than they may. */
 function unitsOf(
   readGroup: number,
   sections: readonly PlannedSection[],

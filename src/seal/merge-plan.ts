@@ -9,7 +9,8 @@ const FRESH_COUNT_MIN = 16
 export const FRESH_COUNT_MAX = 64
 /** Level-0 rows that are worth merging, and that are merged at a time: bounds memory. */
 const FRESH_ROWS_MIN = 1_000_000
-export const MERGE_ROWS_MAX = 2_000_000
+const MERGE_ROWS_MAX = 2_000_000
+const MERGE_BYTES_MAX = 100_663_296
 /** So many segments of a level make one of the next. */
 const FAN_IN = 4
 /** A day that is over by so much is merged into one segment a name and read group. */
@@ -27,12 +28,19 @@ export function freshToMerge({ fresh }: Root): readonly SegmentRef[] {
 function firstRows(refs: readonly SegmentRef[]): SegmentRef[] {
   const chosen: SegmentRef[] = []
   let rows = 0
+  let bytes = 0
   for (const ref of refs) {
     rows += ref.rowCount
-    if (chosen.length > 0 && rows > MERGE_ROWS_MAX) break
+    bytes += bytesOf(ref)
+    if (chosen.length > 0 && (rows > MERGE_ROWS_MAX || bytes > MERGE_BYTES_MAX)) break
     chosen.push(ref)
   }
   return chosen
+}
+
+function bytesOf({ section, packBytes }: SegmentRef): number {
+  const columns = Object.values(section?.columns ?? {})
+  return columns.reduce((sum, { bytes }) => sum + bytes, packBytes)
 }
 
 /** Finds segments of a month that are worth merging; null where there is none. */

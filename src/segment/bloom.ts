@@ -1,5 +1,7 @@
 const BITS_PER_ID = 16
 const PROBES = 7
+/** In fewer bits the probes of a few ids fall together too often. */
+const WORDS_MIN = 4
 
 /**
  * Returns a Bloom filter of ids, 16 bits each: of other ids one in 1,500 or so is taken for a member.
@@ -7,7 +9,7 @@ const PROBES = 7
  */
 export function buildBloom(ids: Uint32Array): Uint32Array {
   const idCount = ids.length / 2
-  const bits = new Uint32Array(Math.max(1, Math.ceil((idCount * BITS_PER_ID) / 32)))
+  const bits = new Uint32Array(Math.max(WORDS_MIN, Math.ceil((idCount * BITS_PER_ID) / 32)))
   const size = bits.length * 32
   for (let id = 0; id < idCount; id++) {
     let bit = ids[2 * id]! % size

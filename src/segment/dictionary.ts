@@ -1,5 +1,6 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { deflateRawSync } from 'node:zlib'
 import type { CodedColumn, Value } from './columns.ts'
+import { inflated } from './directory.ts'
 
 /** Gathers the values of a column, row by row; a row that is not set is missing. */
 export function openDictionary() {
@@ -27,7 +28,7 @@ export function encodeValues(values: readonly (Value | null)[]): Buffer {
 }
 
 export function decodeValues(bytes: Uint8Array): (Value | null)[] {
-  const written = JSON.parse(inflateRawSync(bytes).toString('utf8')) as (Value | null | string[])[]
+  const written = JSON.parse(inflated(bytes).toString('utf8')) as (Value | null | string[])[]
   return written.map((value) =>
     Array.isArray(value) ? (value[0] === '+' ? Infinity : -Infinity) : value,
   )

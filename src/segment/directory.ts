@@ -58,5 +58,13 @@ export function encodeDocument(document: unknown): Buffer {
 
 /** Reads what `encodeDocument` wrote. Throws for other bytes. */
 export function decodeDocument<T>(bytes: Uint8Array): T {
-  return JSON.parse(inflateRawSync(bytes).toString('utf8')) as T
+  return JSON.parse(inflated(bytes).toString('utf8')) as T
+}
+
+/** Far more than anything of ours unpacks to; what is damaged must not fill the memory. */
+const INFLATED_BYTES_MAX = 536_870_912
+
+/** Unpacks deflated bytes of ours. Throws an Error for other bytes. */
+export function inflated(bytes: Uint8Array): Buffer {
+  return inflateRawSync(bytes, { maxOutputLength: INFLATED_BYTES_MAX })
 }

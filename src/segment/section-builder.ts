@@ -48,12 +48,14 @@ export function openSectionBuilder(eventName: string, day: number) {
       times.push(event.timeMs)
       ids.push(event.id[0]!, event.id[1]!)
       if (event.properties === '{}') return
-      forEachProperty(JSON.parse(event.properties) as Record<string, unknown>, (path, value) => {
+      const parsed = JSON.parse(event.properties) as Record<string, unknown>
+      const isAnyLeftOut = forEachProperty(parsed, (path, value) => {
         const property = propertyOf(path)
         if (property === null) return
         property.rows.push(row)
         property.codes.push(property.dictionary.codeOf(value))
       })
+      isCut ||= isAnyLeftOut
     },
 
     build(): SectionRows {

@@ -11,7 +11,7 @@ import {
 } from './dictionary.ts'
 import { QUARTER_MS, type Section } from './directory.ts'
 import { FOLD_GROUP_USERS, userNumberAt } from './place.ts'
-import { joinTimes, splitTimes } from './times.ts'
+import { highWordsOf, joinTimes, splitTimes } from './times.ts'
 
 /** How many properties of one event name get a column in a segment. */
 export const PROPERTY_COLUMNS_MAX = 200
@@ -96,18 +96,28 @@ export function encodeSection(rows: SectionRows, readGroupCount: number): Encode
   }
 }
 
+/** Adds the columns of a property, with the values that rows have; none where no row has any. */
 function addProperty(
   columns: Map<string, Uint8Array>,
   path: string,
   { codes, values }: RowsProperty,
   order: Uint32Array,
 ): void {
-  const codeBytes = codeBytesFor(values.length)
+  const newCode = new Uint32Array(values.length)
+  const kept: (Value | null)[] = [null]
+  for (let row = 0; row < order.length; row++) {
+    const code = codes[row]!
+    if (code === 0 || newCode[code] !== 0) continue
+    newCode[code] = kept.length
+    kept.push(values[code]!)
+  }
+  if (kept.length === 1) return
+  const codeBytes = codeBytesFor(kept.length)
   const bytes = new Uint8Array(order.length * codeBytes)
   const written = codesView(bytes, codeBytes)
-  for (let row = 0; row < order.length; row++) written[row] = codes[order[row]!]!
+  for (let row = 0; row < order.length; row++) written[row] = newCode[codes[order[row]!]!]!
   columns.set(codesColumn(path), bytes)
-  columns.set(valuesColumn(path), encodeValues(values))
+  columns.set(valuesColumn(path), encodeValues(kept))
 }
 
 /** Those that most rows have, where there are more than the limit; equal ones by their path. */
@@ -181,27 +191,30 @@ export function decodeSection(
   readGroupCount: number,
   columnOf: (name: string) => Uint8Array,
 ): SectionRows {
-  const { eventName, day, rowCount, isCut } = section
-  const user = halvesOf(columnOf(USER))
-  if (user.length !== rowCount) throw new Error('section: users and rows differ')
-  const timeMs = timesOf(section, columnOf)
+  const { eventName, day, rowCount, isCut, runs } = section
+  if (rowsOfRuns(runs).reduce((sum, count) => sum + count, 0) !== rowCount)
+    throw new Error('section: runs and rows differ')
+  const sized = (name: string, bytes: number) => {
+    const column = columnOf(name)
+    if (column.length !== bytes) throw new Error(`section: ${name} of another size`)
+    return column
+  }
+  const user = halvesOf(sized(USER, 2 * rowCount))
+  const timeMs = timesOf(section, sized)
   const userNumber = new Uint32Array(rowCount)
   let row = 0
-  for (let at = 0; at < section.runs.length; at += 3) {
-    const [readGroup, foldGroup, count] = section.runs.slice(at, at + 3) as [number, number, number]
+  for (let at = 0; at < runs.length; at += 3) {
+    const [readGroup, foldGroup, count] = runs.slice(at, at + 3) as [number, number, number]
     for (const end = row + count; row < end; row++)
       userNumber[row] = userNumberAt({ readGroup, foldGroup, position: user[row]! }, readGroupCount)
   }
-  if (row !== rowCount) throw new Error('section: runs and rows differ')
-  const ids = wordsOf(columnOf(IDS))
-  if (ids.length !== 2 * rowCount) throw new Error('section: ids and rows differ')
+  const ids = wordsOf(sized(IDS, 8 * rowCount))
   const properties = new Map<string, RowsProperty>()
   for (const path of propertyPathsOf(section)) {
     const values = decodeValues(columnOf(valuesColumn(path)))
-    const bytes = aligned(columnOf(codesColumn(path)))
-    const codes = codesView(bytes, codeBytesFor(values.length))
-    if (codes.length !== rowCount) throw new Error('section: codes and rows differ')
-    properties.set(path, { codes: Uint32Array.from(codes), values })
+    const codeBytes = codeBytesFor(values.length)
+    const bytes = aligned(sized(codesColumn(path), codeBytes * rowCount))
+    properties.set(path, { codes: Uint32Array.from(codesView(bytes, codeBytes)), values })
   }
   return { eventName, day, rowCount, isCut, userNumber, timeMs, ids, properties }
 }
@@ -216,16 +229,18 @@ export function rowsOfRuns(runs: readonly number[]): number[] {
   return runs.filter((_, index) => index % 3 === 2)
 }
 
-function timesOf(section: Section, columnOf: (name: string) => Uint8Array): Uint32Array {
-  const { rowCount, columns, runs } = section
-  if (columns[TIME] !== undefined) {
-    const timeMs = wordsOf(columnOf(TIME))
-    if (timeMs.length !== rowCount) throw new Error('section: times and rows differ')
-    return timeMs
+function timesOf(
+  { rowCount, columns, runs }: Section,
+  sized: (name: string, bytes: number) => Uint8Array,
+): Uint32Array {
+  if (columns[TIME] !== undefined) return wordsOf(sized(TIME, 4 * rowCount))
+  const runRows = rowsOfRuns(runs)
+  const split = {
+    low: halvesOf(sized(TIME_LOW, 2 * rowCount)),
+    high: wordsOf(sized(TIME_HIGH, 4 * highWordsOf(runRows))),
   }
-  const split = { low: halvesOf(columnOf(TIME_LOW)), high: wordsOf(columnOf(TIME_HIGH)) }
   const timeMs = new Uint32Array(rowCount)
-  joinTimes(split, rowsOfRuns(runs), timeMs)
+  joinTimes(split, runRows, timeMs)
   return timeMs
 }
 

@@ -44,12 +44,13 @@ export function joinTimes(
   runRows: readonly number[],
   timeMs: Uint32Array,
 ): void {
+  if (high.length !== highWordsOf(runRows)) throw new Error('times: words and runs differ')
   let start = 0
   let firstWord = 0
   for (const count of runRows) {
     const wordCount = wordsOfRun(count)
     let row = 0
-    for (let index = 0; index < wordCount && row < count; index++) {
+    for (let index = 0; index < wordCount; index++) {
       let word = high[firstWord + index]!
       // The bits before the row's own that are not set are its upper part.
       const base = index * WORD_BITS - row
@@ -62,7 +63,7 @@ export function joinTimes(
         inWord++
       }
     }
-    if (row !== count) throw new Error('times: as many bits as rows are set')
+    if (row !== count) throw new Error('times: bits and rows differ')
     start += count
     firstWord += wordCount
   }

@@ -1,4 +1,5 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { deflateRawSync } from 'node:zlib'
+import { inflated } from './directory.ts'
 
 /** How many users share a chunk, which is read whole to find one of them. */
 export const USERS_PER_CHUNK = 4_096
@@ -32,7 +33,7 @@ export function encodeUsers(users: readonly ListedUser[]): Buffer {
 
 /** Reads what `encodeUsers` wrote. Throws an Error for other bytes. */
 export function decodeUsers(bytes: Uint8Array): ListedUser[] {
-  const all = inflateRawSync(bytes)
+  const all = inflated(bytes)
   const count = all.readUInt32LE(0)
   const text = all.subarray(4 + 8 * count).toString('utf8')
   let from = 0

@@ -11,11 +11,16 @@ const VALUES_MAX = 1_000
 const PATTERNS_MAX = 20
 
 const eventName = z.string().min(1).max(200)
+const propertyPath = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((path) => path.isWellFormed(), { message: 'half of a surrogate pair' })
 const scalar = z.union([z.string().max(1_000), z.number(), z.boolean()])
 
 const Condition = z
   .strictObject({
-    property: z.string().min(1).max(256),
+    property: propertyPath,
     op: z
       .enum([
         ...['eq', 'ne', 'in', 'notIn', 'contains', 'notContains', 'startsWith', 'endsWith'],
@@ -95,7 +100,7 @@ export const FunnelQuery = z
     hold: z.array(z.never()).max(0).default([]),
     breakdown: z
       .strictObject({
-        property: z.string().min(1).max(256),
+        property: propertyPath,
         attribution: z.enum(['first', 'step']).default('first'),
         step: z.literal(1).optional(),
         limit: z.number().int().min(1).max(1_000).default(25),

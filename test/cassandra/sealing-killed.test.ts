@@ -24,7 +24,7 @@ import {
 
 const { stores, session } = await openTestKeyspace()
 
-const KILLS = 20
+const KILLS = 14
 const PASSES = 15
 const WRITES = new Set(['objects write', 'arrivals append', 'writers announce'])
 

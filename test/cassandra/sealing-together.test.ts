@@ -17,7 +17,7 @@ import {
 
 const { stores } = await openTestKeyspace()
 
-const ROUNDS = 40
+const ROUNDS = 24
 
 test('two sealers at once publish every event once', async () => {
   const seed = Math.floor(Math.random() * 2 ** 31)

@@ -218,7 +218,7 @@ describe('sections', () => {
         (parts, count) => {
           const joined = joinSections(parts.map((part) => throughPack(built(part), count)))
           const whole = built(parts.flat())
-            expect([...joined.properties.keys()].sort()).toEqual([...whole.properties.keys()].sort())
+          expect([...joined.properties.keys()].sort()).toEqual([...whole.properties.keys()].sort())
           const read = throughPack(joined, count)
           expect(textsOf(read).sort()).toEqual(textsOf(whole).sort())
           for (const { values } of read.properties.values())

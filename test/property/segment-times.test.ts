@@ -82,7 +82,7 @@ describe('times in two parts', () => {
     for (const changed of [0, 1]) {
       const damaged = high.slice()
       damaged[0] = changed === 0 ? damaged[0]! & (damaged[0]! - 1) : damaged[0]! | 1
-      expect(() => joined(low, damaged, runRows)).toThrow('times: as many bits as rows are set')
+      expect(() => joined(low, damaged, runRows)).toThrow('times: bits and rows differ')
     }
   })
 
