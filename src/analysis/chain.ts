@@ -1,7 +1,17 @@
 import assert from 'node:assert'
-import type { Rows, Span } from './merge-runs.ts'
+import type { DirectRun } from './day-rows.ts'
+import { growRows, openRows, type Rows, type Span } from './merge-runs.ts'
 import { firstSteps, loadTieSet, openTieSet } from './tie-set.ts'
 import { isOfManyUsers, openTieSplit, splitTie } from './tie-split.ts'
+
+/** Later than every time of a day. */
+const NEVER = 0xffff_ffff
+
+/** Where the next events of a run and of rows are. */
+interface Heads {
+  inRun: number
+  row: number
+}
 
 /** What makes a chain. Steps are 1 to 32. */
 export interface ChainShape {
@@ -24,10 +34,14 @@ export interface ChainState {
 export interface Chains {
   readonly open: (userCount: number) => ChainState
   /**
-   * Goes on with the rows of a span, in time order and all later than those of the call before; `startMs`
-   * is when their day begins. Each has a bit. Clears the bits of steps that no chain could take there.
+   * Goes on with the rows of a span and of a run beside them, each in time order and all later than those of
+   * the call before; `startMs` is when their day begins. Each row has a bit.
    */
-  readonly fold: (state: ChainState, rows: Rows, span: Span, startMs: number) => void
+  readonly fold: (
+    state: ChainState,
+    day: { readonly rows: Rows; readonly span: Span; readonly direct: DirectRun | null },
+    startMs: number,
+  ) => void
   /** Returns, by step, how many users have a chain that has reached it. */
   readonly users: (state: ChainState) => number[]
   /** Returns, by user, how many steps the user's best chain has so far; valid until the next call. */
@@ -48,23 +62,25 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
   const last = stepCount - 1
   const tieSplit = openTieSplit()
   const tieSet = openTieSet(stepCount)
+  const tiedRows = openRows()
   const free: ChainState[] = []
   let reached = new Uint8Array(0)
 
   /** Takes the rows of a span, all of one time. */
   function takeTie(state: ChainState, rows: Rows, span: Span, timeMs: number): void {
     const { user, mask } = rows
+    for (let row = span.from; row < span.to; row++)
+      if (user[row]! >= state.userCount) assert.fail('users of the group')
     if (isOfManyUsers(rows, span)) {
       for (let row = span.from; row < span.to; row++)
-        mask[row] = takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+        takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
       return
     }
     splitTie(tieSplit, rows, span, state.userCount)
     for (let index = 0, from = 0; index < tieSplit.userCount; index++) {
       const to = tieSplit.ends[index]!
       const row = tieSplit.rows[from]!
-      if (to - from === 1)
-        mask[row] = takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+      if (to - from === 1) takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
       else {
         loadTieSet(tieSet, mask, tieSplit.rows, { from, to })
         takeTied(state, user[row]!, timeMs)
@@ -87,6 +103,96 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
     }
   }
 
+  function foldRows(state: ChainState, rows: Rows, { from, to }: Span, dayStartMs: number): void {
+    const { timeMs, user, mask } = rows
+    for (let row = from; row < to; row++) {
+      const rowMs = timeMs[row]!
+      if (user[row]! >= state.userCount) assert.fail('users of the group')
+      if (row + 1 === to || timeMs[row + 1]! > rowMs) {
+        takeOne(state, user[row]!, mask[row]!, dayStartMs + rowMs, last, windowMs)
+        continue
+      }
+      const tied = { from: row, to: row + 1 }
+      while (tied.to < to && timeMs[tied.to] === rowMs) tied.to++
+      if (tied.to < to && timeMs[tied.to]! < rowMs) assert.fail('rows in time order')
+      takeTie(state, rows, tied, dayStartMs + rowMs)
+      row = tied.to - 1
+    }
+  }
+
+  /** The same for rows and a run, merged on the way: the run, which is the longest, is never copied. */
+  function foldBoth(
+    state: ChainState,
+    rows: Rows,
+    span: Span,
+    direct: DirectRun,
+    dayStartMs: number,
+  ): void {
+    const { timeMs: rowTimes, user: rowUsers, mask: rowMasks } = rows
+    const { timeMs: runTimes, user: runUsers, mask: runMask } = direct
+    const { startMs, userCount } = state
+    // Of an event that is an entry and nothing else there is only its time to note.
+    const isEntry = runMask === 1 && last > 0
+    const at: Heads = { inRun: direct.from, row: span.from }
+    let { inRun, row } = at
+    let runMs = inRun < direct.to ? runTimes[inRun]! : NEVER
+    let rowMs = row < span.to ? rowTimes[row]! : NEVER
+    while (runMs !== NEVER || rowMs !== NEVER) {
+      const nowMs = runMs <= rowMs ? runMs : rowMs
+      if (runMs <= rowMs) {
+        const user = runUsers[inRun]!
+        const nextMs = inRun + 1 < direct.to ? runTimes[inRun + 1]! : NEVER
+        if (nextMs > nowMs && rowMs > nowMs) {
+          if (user >= userCount) assert.fail('users of the group')
+          if (isEntry) startMs[user * last] = dayStartMs + nowMs
+          else takeOne(state, user, runMask, dayStartMs + nowMs, last, windowMs)
+          inRun++
+          runMs = nextMs
+          continue
+        }
+      } else {
+        const user = rowUsers[row]!
+        const nextMs = row + 1 < span.to ? rowTimes[row + 1]! : NEVER
+        if (nextMs > nowMs) {
+          if (user >= userCount) assert.fail('users of the group')
+          takeOne(state, user, rowMasks[row]!, dayStartMs + nowMs, last, windowMs)
+          row++
+          rowMs = nextMs
+          continue
+        }
+      }
+      at.inRun = inRun
+      at.row = row
+      const tied = gathered(rows, span, direct, at, nowMs)
+      takeTie(state, tiedRows, tied, dayStartMs + nowMs)
+      inRun = at.inRun
+      row = at.row
+      runMs = inRun < direct.to ? runTimes[inRun]! : NEVER
+      rowMs = row < span.to ? rowTimes[row]! : NEVER
+      if (runMs < nowMs || rowMs < nowMs) assert.fail('rows in time order')
+    }
+  }
+
+  /** Copies the next rows of one time, of both, to where they can be taken as a tie. */
+  function gathered(rows: Rows, span: Span, direct: DirectRun, at: Heads, nowMs: number): Span {
+    let { inRun, row } = at
+    while (inRun < direct.to && direct.timeMs[inRun] === nowMs) inRun++
+    while (row < span.to && rows.timeMs[row] === nowMs) row++
+    const count = inRun - at.inRun + row - at.row
+    growRows(tiedRows, count)
+    const { user, mask } = tiedRows
+    let end = 0
+    for (; at.inRun < inRun; at.inRun++) {
+      user[end] = direct.user[at.inRun]!
+      mask[end++] = direct.mask
+    }
+    for (; at.row < row; at.row++) {
+      user[end] = rows.user[at.row]!
+      mask[end++] = rows.mask[at.row]!
+    }
+    return { from: 0, to: count }
+  }
+
   return {
     open(userCount) {
       const used = free.pop()
@@ -98,21 +204,9 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
       return { userCount, startMs, isDone }
     },
 
-    fold(state, rows, { from, to }, dayStartMs) {
-      const { timeMs, user, mask } = rows
-      for (let row = from; row < to; row++) {
-        const rowMs = timeMs[row]!
-        if (user[row]! >= state.userCount) assert.fail('users of the group')
-        if (row + 1 === to || timeMs[row + 1]! > rowMs) {
-          mask[row] = takeOne(state, user[row]!, mask[row]!, dayStartMs + rowMs, last, windowMs)
-          continue
-        }
-        const tied = { from: row, to: row + 1 }
-        while (tied.to < to && timeMs[tied.to] === rowMs) tied.to++
-        if (tied.to < to && timeMs[tied.to]! < rowMs) assert.fail('rows in time order')
-        takeTie(state, rows, tied, dayStartMs + rowMs)
-        row = tied.to - 1
-      }
+    fold(state, { rows, span, direct }, startMs) {
+      if (direct === null) foldRows(state, rows, span, startMs)
+      else foldBoth(state, rows, span, direct, startMs)
     },
 
     users: (state) => countReached(state, last),
@@ -124,7 +218,7 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
   }
 }
 
-/** Takes one event as every step of its mask that it can be; returns those. */
+/** Takes one event as every step of its mask that it can be. */
 function takeOne(
   state: ChainState,
   user: number,
@@ -132,10 +226,9 @@ function takeOne(
   timeMs: number,
   last: number,
   windowMs: number,
-): number {
-  return (mask & (mask - 1)) === 0
-    ? takeStep(state, user, mask, timeMs, last, windowMs)
-    : takeSteps(state, user, mask, timeMs, last, windowMs)
+): void {
+  if ((mask & (mask - 1)) === 0) takeStep(state, user, mask, timeMs, last, windowMs)
+  else takeSteps(state, user, mask, timeMs, last, windowMs)
 }
 
 /**
@@ -150,7 +243,7 @@ function takeStep(
   timeMs: number,
   last: number,
   windowMs: number,
-): number {
+): void {
   const step = 31 - Math.clz32(mask)
   const at = user * last + step
   const nowAt = startMs.length - 1
@@ -160,7 +253,6 @@ function takeStep(
   const isTaken = -Number(timeMs - chainStartMs <= windowMs)
   if (step === last) isDone[user]! |= isTaken & 1
   else startMs[nowhere + ((at - nowhere) & isTaken)] = chainStartMs
-  return mask & isTaken
 }
 
 /** For any mask. */
@@ -171,9 +263,8 @@ function takeSteps(
   timeMs: number,
   last: number,
   windowMs: number,
-): number {
+): void {
   const base = user * last
-  let taken = 0
   // The last step first, so that one event takes a chain one step further, not two.
   for (let rest = mask; rest !== 0;) {
     const step = 31 - Math.clz32(rest)
@@ -182,9 +273,7 @@ function takeSteps(
     if (timeMs - chainStartMs > windowMs) continue
     if (step === last) isDone[user] = 1
     else startMs[base + step] = chainStartMs
-    taken |= 1 << step
   }
-  return taken
 }
 
 function countReached({ userCount, startMs, isDone }: ChainState, last: number): number[] {

@@ -17,16 +17,35 @@ export interface RowSelection {
   readonly lastEndMs: number
 }
 
+/** A part of a run, of which every row has the same mask; read where it lies. */
+export interface DirectRun extends Span {
+  readonly timeMs: Uint32Array
+  readonly user: Uint16Array
+  readonly mask: number
+}
+
 export interface DayRows {
   readonly rows: Rows
   /**
    * Puts the events of a day that satisfy any step into `rows`, in time order, and tells where they are.
-   * What was there before is lost.
+   * What was there before is lost. The longest part of a run that needs no looking at its rows may be left
+   * where it is.
    */
-  readonly read: (day: DayRuns) => Span
+  readonly read: (day: DayRuns) => { readonly span: Span; readonly direct: DirectRun | null }
+  /** Puts all of them into `rows`, with the codes of the breakdown; but for users whose flag is 0. */
+  readonly readFlagged: (day: DayRuns, flags: Uint8Array) => Span
+  /** Calls `note` for spans of `rows` that hold all entries of a day with their codes, in no order. */
+  readonly readEntries: (day: DayRuns, note: (rows: Rows, span: Span) => void) => void
 }
 
-/** Opens the way from runs to rows. With `breakdown` the rows have the codes of its property. */
+/** What is left of a run within the range: rows that may be entries, and rows that cannot. */
+interface Part extends Span {
+  readonly run: Run
+  readonly mask: RunMask
+  readonly steps: number
+}
+
+/** Opens the way from runs to rows. With `breakdown` the rows can have the codes of its property. */
 export function openDayRows(
   selection: RowSelection,
   breakdown: { readonly property: string; readonly texts: TextCodes } | null,
@@ -35,22 +54,42 @@ export function openDayRows(
   const maskOf = compileSteps(selection.steps)
   const rows = openRows()
 
+  function partsOf({ day, runs }: DayRuns): Part[] {
+    const startMs = day * DAY_MS
+    const parts: Part[] = []
+    for (const run of runs) {
+      const mask = maskOf(run)
+      if (mask.possible === 0) continue
+      const to = firstRowAt(run, lastEndMs - startMs)
+      const from = Math.min(firstRowAt(run, entryStartMs - startMs), to)
+      const entryTo = Math.min(Math.max(firstRowAt(run, entryEndMs - startMs), from), to)
+      for (const part of [
+        { run, mask, from, to: entryTo, steps: ALL_STEPS },
+        { run, mask, from: entryTo, to, steps: ALL_BUT_ENTRY },
+      ])
+        if (part.to > part.from && (mask.possible & part.steps) !== 0) parts.push(part)
+    }
+    return parts
+  }
+
+  /** Writes the codes of a part's rows from `at` on; only those of entries are ever looked at. */
+  function copyCodes({ run, mask, steps, from, to }: Part, at: number): void {
+    const end = at + to - from
+    const column = breakdown === null ? undefined : run.properties.get(breakdown.property)
+    if (column === undefined || (mask.possible & steps & 1) === 0) rows.code.fill(0, at, end)
+    else {
+      copyCells(column.codes, from, to, rows.code, at)
+      breakdown!.texts.recode(column.values, rows.code, { from: at, to: end })
+    }
+  }
+
   /** Appends a part of a run to the rows before `at`; returns the end. */
-  function append(run: Run, mask: RunMask, part: Span, steps: number, at: number): number {
-    const possible = mask.possible & steps
+  function append({ run, mask, steps, ...part }: Part, withCodes: boolean, at: number): number {
     const end = at + part.to - part.from
-    if (possible === 0 || end <= at) return at
     growRows(rows, end)
     copyCells(run.timeMs, part.from, part.to, rows.timeMs, at)
     copyCells(run.user, part.from, part.to, rows.user, at)
-    if (breakdown !== null) {
-      const column = run.properties.get(breakdown.property)
-      if (column === undefined || (possible & 1) === 0) rows.code.fill(0, at, end)
-      else {
-        copyCells(column.codes, part.from, part.to, rows.code, at)
-        breakdown.texts.recode(column.values, rows.code, { from: at, to: end })
-      }
-    }
+    if (withCodes) copyCodes({ run, mask, steps, ...part }, at)
     if (mask.lookups.length === 0) {
       rows.mask.fill(mask.plain & steps, at, end)
       return end
@@ -61,24 +100,76 @@ export function openDayRows(
 
   return {
     rows,
-    read({ day, runs }) {
-      const startMs = day * DAY_MS
+
+    read(day) {
+      const parts = partsOf(day)
+      const longest = longestDirect(parts)
       const spans: Span[] = []
       let at = 0
-      for (const run of runs) {
-        const mask = maskOf(run)
-        if (mask.possible === 0) continue
-        const to = firstRowAt(run, lastEndMs - startMs)
-        const from = Math.min(firstRowAt(run, entryStartMs - startMs), to)
-        const entryTo = Math.min(Math.max(firstRowAt(run, entryEndMs - startMs), from), to)
-        const afterEntries = append(run, mask, { from, to: entryTo }, ALL_STEPS, at)
-        const end = append(run, mask, { from: entryTo, to }, ALL_BUT_ENTRY, afterEntries)
+      for (const part of parts) {
+        if (part === longest) continue
+        const end = append(part, false, at)
         if (end > at) spans.push({ from: at, to: end })
         at = end
       }
-      return mergeRuns(rows, spans, breakdown !== null)
+      const span = mergeRuns(rows, spans, false)
+      return { span, direct: longest === null ? null : directOf(longest) }
+    },
+
+    readFlagged(day, flags) {
+      const spans: Span[] = []
+      let at = 0
+      for (const part of partsOf(day)) {
+        const end = keepFlagged(rows, { from: at, to: append(part, true, at) }, flags)
+        if (end > at) spans.push({ from: at, to: end })
+        at = end
+      }
+      return mergeRuns(rows, spans, true)
+    },
+
+    readEntries(day, note) {
+      for (const part of partsOf(day)) {
+        const { run, mask, steps, from, to } = part
+        if ((mask.possible & steps & 1) === 0) continue
+        growRows(rows, to - from)
+        copyCells(run.user, from, to, rows.user, 0)
+        copyCodes(part, 0)
+        if (mask.lookups.length === 0) rows.mask.fill(mask.plain, 0, to - from)
+        else writeMasks(mask, { from, to }, rows.mask, 0, rows.source)
+        note(rows, { from: 0, to: to - from })
+      }
     },
   }
+}
+
+function longestDirect(parts: readonly Part[]): Part | null {
+  let longest: Part | null = null
+  for (const part of parts) {
+    const isDirect = part.mask.lookups.length === 0 && part.run.user instanceof Uint16Array
+    if (isDirect && (longest === null || part.to - part.from > longest.to - longest.from))
+      longest = part
+  }
+  return longest
+}
+
+function directOf({ run, mask, steps, from, to }: Part): DirectRun {
+  const { timeMs } = run
+  return { timeMs, user: run.user as Uint16Array, mask: mask.plain & steps, from, to }
+}
+
+/** Drops the rows of a span whose user's flag is 0; returns the span's new end. */
+function keepFlagged(rows: Rows, { from, to }: Span, flags: Uint8Array): number {
+  const { timeMs, user, mask, code } = rows
+  let end = from
+  for (let row = from; row < to; row++) {
+    const owner = user[row]!
+    timeMs[end] = timeMs[row]!
+    user[end] = owner
+    mask[end] = mask[row]!
+    code[end] = code[row]!
+    end += flags[owner]!
+  }
+  return end
 }
 
 /**

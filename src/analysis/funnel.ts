@@ -2,7 +2,8 @@ import assert from 'node:assert'
 import type { DayRuns } from '../segment/columns.ts'
 import { openChains, type ChainShape } from './chain.ts'
 import { DAY_MS, openDayRows } from './day-rows.ts'
-import { openEntryCodes, type KeptDay } from './entry-value.ts'
+import { openEntryCodes } from './entry-value.ts'
+import { openEntryValues, type EntryValues } from './entry-values.ts'
 import { funnelResult, type FunnelResult } from './funnel-result.ts'
 import type { Step } from './step-mask.ts'
 import { openTextCodes } from './text-codes.ts'
@@ -37,7 +38,7 @@ export interface FunnelCounts {
 export interface FunnelGroup {
   /**
    * Takes all of the group's events of a day that can satisfy a step. Days come in ascending order; those
-   * without events may be left out. Nothing of the runs is kept but the texts to break down by.
+   * without events may be left out. With a breakdown the runs are looked at again by `close`.
    */
   readonly fold: (day: DayRuns) => void
   /** Returns the group's counts. The last call. */
@@ -70,31 +71,52 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
 
   function openGroup(userCount: number): FunnelGroup {
     const state = chains.open(userCount)
-    const days: KeptDay[] = []
+    const values = breakdown?.entryValues.open(userCount) ?? null
+    const days: DayRuns[] = []
     let lastDay = -Infinity
     return {
       fold(runs) {
         assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
         lastDay = runs.day
-        const startMs = runs.day * DAY_MS
-        const span = dayRows.read(runs)
-        chains.fold(state, dayRows.rows, span, startMs)
-        if (breakdown === null) return
-        days.push(breakdown.entryCodes.keep(dayRows.rows, span, startMs, userCount))
+        const { span, direct } = dayRows.read(runs)
+        chains.fold(state, { rows: dayRows.rows, span, direct }, runs.day * DAY_MS)
+        if (breakdown === null || values === null) return
+        dayRows.readEntries(runs, (rows, entries) =>
+          breakdown.entryValues.note(values, rows, entries),
+        )
+        days.push(runs)
       },
       close() {
         lastDay = Infinity
         const users = chains.users(state)
-        if (breakdown === null) {
+        if (breakdown === null || values === null) {
           chains.release(state)
           return { users, breakdown: null }
         }
         const furthest = chains.furthest(state)
         chains.release(state)
-        const codes = breakdown.entryCodes.choose(days, furthest, dayRows.rows)
-        return { users, breakdown: usersByText(codes, furthest, stepCount, breakdown.texts.texts) }
+        if (values.isAnySeveral) chooseAmongSeveral(values, days, furthest)
+        const byText = usersByText(values.codes, furthest, stepCount, breakdown.texts.texts)
+        breakdown.entryValues.release(values)
+        return { users, breakdown: byText }
       },
     }
+  }
+
+  /** Finds the value of users who have entries of several; looks at their events once more. */
+  function chooseAmongSeveral(
+    { codes, areSeveral }: EntryValues,
+    days: readonly DayRuns[],
+    furthest: Uint8Array,
+  ): void {
+    const { entryCodes } = breakdown!
+    const kept = days.map((day) => {
+      const span = dayRows.readFlagged(day, areSeveral)
+      return entryCodes.keep(dayRows.rows, span, day.day * DAY_MS, furthest.length)
+    })
+    const chosen = entryCodes.choose(kept, furthest, dayRows.rows)
+    for (let user = 0; user < furthest.length; user++)
+      if (areSeveral[user] === 1) codes[user] = chosen[user]!
   }
 
   return {
@@ -128,7 +150,8 @@ export function eventNamesOf({ steps }: FunnelSpec): string[] | null {
 
 function openBreakdown(property: string, shape: ChainShape) {
   const texts = openTextCodes()
-  return { property, texts, entryCodes: openEntryCodes(shape, texts.texts) }
+  const entryCodes = openEntryCodes(shape, texts.texts)
+  return { property, texts, entryValues: openEntryValues(), entryCodes }
 }
 
 function usersByText(

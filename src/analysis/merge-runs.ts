@@ -51,6 +51,7 @@ export function growRows(rows: Rows, rowCount: number): void {
  */
 export function mergeRuns(rows: Rows, spans: readonly Span[], hasCodes: boolean): Span {
   if (spans.length < 2) return spans[0] ?? { from: 0, to: 0 }
+  if (spans.length === 2 && !hasCodes) return mergeWhole(rows, spans[0]!, spans[1]!)
   const shortest = spans.toSorted((a, b) => lengthOf(a) - lengthOf(b))
   // Spans are made longer and longer, so that those made are a sorted queue as well.
   const made: Span[] = []
@@ -78,6 +79,35 @@ export function mergeRuns(rows: Rows, spans: readonly Span[], hasCodes: boolean)
   const merged = made.at(-1)!
   gather(rows, merged, hasCodes)
   return merged
+}
+
+/** For two spans, which are most: their rows are moved once, so all columns are moved at once. */
+function mergeWhole(rows: Rows, left: Span, right: Span): Span {
+  const from = right.to
+  const to = from + lengthOf(left) + lengthOf(right)
+  growRows(rows, to)
+  const { timeMs, user, mask } = rows
+  let a = left.from
+  let b = right.from
+  let at = from
+  while (a < left.to && b < right.to) {
+    const isB = (timeMs[b]! - timeMs[a]!) >>> 31
+    const row = a + (-isB & (b - a))
+    timeMs[at] = timeMs[row]!
+    user[at] = user[row]!
+    mask[at] = mask[row]!
+    at++
+    a += 1 - isB
+    b += isB
+  }
+  const restFrom = a < left.to ? a : b
+  const restTo = a < left.to ? left.to : right.to
+  for (let row = restFrom; row < restTo; row++, at++) {
+    timeMs[at] = timeMs[row]!
+    user[at] = user[row]!
+    mask[at] = mask[row]!
+  }
+  return { from, to }
 }
 
 function lengthOf({ from, to }: Span): number {

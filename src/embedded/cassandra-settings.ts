@@ -55,6 +55,8 @@ sstable: { selected_format: bti }
 default_compaction:
   class_name: UnifiedCompactionStrategy
   parameters: { scaling_parameters: T4, max_sstables_to_compact: 64, target_sstable_size: 1GiB }
+# Segments are read whole and are not compressed: mapped, they are copied once less.
+disk_access_mode: mmap
 concurrent_reads: 16
 concurrent_writes: 16
 concurrent_counter_writes: 8

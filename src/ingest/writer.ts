@@ -37,6 +37,8 @@ interface Life {
   readonly writer: string
   beat: number
   goodBeatBeganMs: number
+  /** The same moment by the wall clock. */
+  goodBeatAtMs: number
   isAbandoned: boolean
   readonly projects: Map<string, ProjectState>
 }
@@ -57,20 +59,25 @@ export function openWriter(dependencies: {
   let starting: Promise<Life> | null = null
   let beating: Promise<void> = Promise.resolve()
 
-  const isLive = ({ goodBeatBeganMs }: Life) =>
-    clock.monotonicMs() - goodBeatBeganMs < ACKNOWLEDGE_MS_MAX
+  // By the wall clock too: while a machine sleeps the other may stand still.
+  const isLive = ({ goodBeatBeganMs, goodBeatAtMs }: Life) =>
+    clock.monotonicMs() - goodBeatBeganMs < ACKNOWLEDGE_MS_MAX &&
+    clock.nowMs() - goodBeatAtMs < ACKNOWLEDGE_MS_MAX
 
   async function beat(current: Life): Promise<void> {
     const beganMs = clock.monotonicMs()
+    const atMs = clock.nowMs()
     current.beat++
     const { writer, projects } = current
     const head = {
       beat: current.beat,
-      beatAtMs: clock.nowMs(),
+      beatAtMs: atMs,
       projects: headsOf(projects, beganMs),
     }
     await writerHeads.write(writer, head)
-    if (!current.isAbandoned) current.goodBeatBeganMs = Math.max(current.goodBeatBeganMs, beganMs)
+    if (current.isAbandoned || beganMs < current.goodBeatBeganMs) return
+    current.goodBeatBeganMs = beganMs
+    current.goodBeatAtMs = atMs
   }
 
   // A late beat of a life that was given up may still succeed, which is harmless: nothing is
@@ -88,7 +95,7 @@ export function openWriter(dependencies: {
     const next: Life = {
       writer: randomUUID(),
       beat: 0,
-      goodBeatBeganMs: -Infinity,
+      ...{ goodBeatBeganMs: -Infinity, goodBeatAtMs: -Infinity },
       isAbandoned: false,
       projects: new Map(),
     }

@@ -20,7 +20,8 @@ const session = await openSession({
   ...{ metrics, onWarning, areBlobsViews: true },
   log: openLog(start.logLevel),
 })
-const fetchColumns = openFetch(openObjects(session))
+const objects = openObjects(session)
+const fetchColumns = openFetch(objects)
 const foldSections = openFolds(clock.monotonicMs)
 
 async function answer(task: Task): Promise<unknown> {
@@ -36,5 +37,5 @@ async function answer(task: Task): Promise<unknown> {
   }
 }
 
-await warmUp(fetchColumns, foldSections)
+await warmUp(objects, fetchColumns, foldSections)
 serveTasks(answer, session.close)

@@ -49,7 +49,9 @@ export function openFreshness(dependencies: {
     const startMs = clock.nowMs()
     const published = await snapshots.root(projectId)
     const waiting = await isWaiting(projectId, published.root)
-    const asOfMs = waiting ? (published.root?.asOfMs ?? 0) : startMs - SKEW_MS
+    // A root that says to be of later was published by a wrong clock.
+    const seenMs = startMs - SKEW_MS
+    const asOfMs = waiting ? Math.min(published.root?.asOfMs ?? 0, seenMs) : seenMs
     return { ...published, asOfMs, isWaiting: waiting }
   }
 

@@ -109,6 +109,7 @@ export function openFunnelQuestions(dependencies: {
       range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
       eventNames: eventNamesOf(spec),
       properties: propertiesOf(spec),
+      nowMs,
       signal,
     }
     const isRaw = query.source === 'events'

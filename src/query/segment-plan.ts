@@ -13,6 +13,7 @@ export interface SegmentRead {
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
   readonly properties: readonly string[]
+  readonly nowMs: number
   readonly signal: AbortSignal
 }
 
@@ -86,18 +87,19 @@ export async function planSegments(
 async function sectionsOf(
   snapshots: Snapshots,
   root: Root,
-  { projectId, range, eventNames }: SegmentRead,
+  { projectId, range, eventNames, nowMs }: SegmentRead,
 ): Promise<PlannedSection[]> {
   if (range.startMs >= range.endMs) return []
   const firstDay = dayOf(range.startMs)
   const lastDay = dayOf(range.endMs - 1)
+  const today = dayOf(nowMs)
   const names = eventNames === null ? null : new Set(eventNames)
   const pageIds = Object.entries(root.pages)
     .filter(([month]) => +month >= monthOfDay(firstDay) && +month <= monthOfDay(lastDay))
     .map(([, pageId]) => pageId)
   const pages = await Promise.all(pageIds.map((pageId) => snapshots.page(projectId, pageId)))
   const refs = [...pages.flat(), ...root.fresh].filter(
-    (ref) => ref.firstDay <= lastDay && ref.lastDay >= firstDay,
+    (ref) => ref.firstDay <= lastDay && ref.lastDay >= firstDay && ref.expiresDay > today,
   )
   const found = await Promise.all(
     refs.map(async (ref) => {

@@ -22,7 +22,7 @@ export interface Gathered {
   readonly isChanged: boolean
   /** Silent writers, by what of their rows may not be written. */
   readonly unfinished: readonly { readonly writer: string; readonly rowsThrough: number }[]
-  /** Whether commits are missing that a writer told of, and that may have expired. */
+  /** Whether commits that a writer told of as stored cannot be seen: they have expired. */
   readonly isMissing: boolean
 }
 
@@ -40,10 +40,15 @@ export function openGather(dependencies: {
 }) {
   const { arrivals, writers, writerHeads, monotonicMs } = dependencies
 
-  function isSilent(silences: Silences, writer: string, head: WriterHead | null): boolean {
+  /** `lookedMs` is from before the head was read: what came later is not held against the writer. */
+  function isSilent(
+    silences: Silences,
+    { writer, lookedMs }: { readonly writer: string; readonly lookedMs: number },
+    head: WriterHead | null,
+  ): boolean {
     const beat = head?.beat ?? -1
     const seen = silences.get(writer)
-    if (seen?.beat === beat) return monotonicMs() - seen.sinceMs >= SILENT_MS
+    if (seen?.beat === beat) return lookedMs - seen.sinceMs >= SILENT_MS
     silences.set(writer, { beat, sinceMs: monotonicMs() })
     return false
   }
@@ -73,7 +78,8 @@ export function openGather(dependencies: {
         if (bytes >= bytesMax) break
       }
       from = (Math.floor(from / SEQUENCES_PER_PAGE) + 1) * SEQUENCES_PER_PAGE
-      if (from > Math.max(through + 1, last)) break
+      // So many commits may be on their way at most.
+      if (from > Math.max(through + SEQUENCES_PER_PAGE, last)) break
     }
     return { found, bytes, through, isWhole: bytes < bytesMax }
   }
@@ -98,9 +104,10 @@ export function openGather(dependencies: {
         continue
       }
       const position = known ?? { through: -1, gaps: [], rowsThrough: -1, isClosed: false }
+      const lookedMs = monotonicMs()
       const head = await writerHeads.read(writer)
       // Silence is judged before the blocks are read: this look is the one after it.
-      const silent = isSilent(silences, writer, head)
+      const silent = isSilent(silences, { writer, lookedMs }, head)
       if (bytesLeft <= 0) {
         positions[writer] = position
         isDrained = false
@@ -111,10 +118,10 @@ export function openGather(dependencies: {
       isDrained &&= read.isWhole
       for (const { sequence, block } of read.found)
         blocks.push(decoded(projectId, writer, sequence, block))
-      const next = nextPosition(position, read, head?.projects.get(projectId)?.rowsWholeThrough)
-      const told = head?.projects.get(projectId)?.lastSequence ?? -1
+      const told = head?.projects.get(projectId)?.rowsWholeThrough ?? -1
+      const { next, isLost } = nextPosition(position, read, told)
+      isMissing ||= isLost
       if (silent && read.isWhole) {
-        isMissing ||= next.gaps.length > 0 || told > next.through || next.through === -1
         if (next.rowsThrough < next.through)
           unfinished.push({ writer, rowsThrough: next.rowsThrough })
         positions[writer] = { ...next, gaps: [], isClosed: true }
@@ -126,19 +133,38 @@ export function openGather(dependencies: {
   }
 }
 
+/**
+ * `told` is the number up to which the writer told that everything is stored, before its blocks were looked
+ * for: what cannot be seen of that has expired.
+ */
 function nextPosition(
   position: WriterPosition,
-  { found, through }: { readonly found: readonly Arrival[]; readonly through: number },
-  rowsWholeThrough: number | undefined,
-): WriterPosition {
+  read: {
+    readonly found: readonly Arrival[]
+    readonly through: number
+    readonly isWhole: boolean
+  },
+  told: number,
+): { readonly next: WriterPosition; readonly isLost: boolean } {
+  const { found, isWhole } = read
+  // What was not looked for is not lost.
+  const through = isWhole ? Math.max(read.through, told) : read.through
   const seen = new Set(found.map(({ sequence }) => sequence))
+  let isLost = through > read.through
   const gaps = position.gaps.filter((sequence) => !seen.has(sequence))
-  for (let sequence = position.through + 1; sequence < through; sequence++) {
+  for (let sequence = position.through + 1; sequence < read.through; sequence++) {
     if (!seen.has(sequence)) gaps.push(sequence)
-    if (gaps.length > GAPS_MAX) gaps.shift()
+    if (gaps.length <= GAPS_MAX) continue
+    gaps.shift()
+    isLost = true
   }
-  const rowsThrough = Math.max(position.rowsThrough, rowsWholeThrough ?? -1)
-  return { through, gaps, rowsThrough, isClosed: false }
+  const open = gaps.filter((sequence) => sequence > told)
+  isLost ||= open.length < gaps.length
+  const rowsThrough = Math.max(position.rowsThrough, told)
+  return {
+    next: { through, gaps: open, rowsThrough, isClosed: false },
+    isLost,
+  }
 }
 
 function decoded(projectId: string, writer: string, sequence: number, block: Buffer) {

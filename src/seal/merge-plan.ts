@@ -2,6 +2,7 @@ import { dayOf } from '../event/day.ts'
 import type { SegmentRef } from '../segment/directory.ts'
 import { readGroupCountFor } from '../segment/place.ts'
 import type { Page, Root } from '../segment/root.ts'
+import { isExpired } from './read-segment.ts'
 
 /** So many level-0 segments are merged at once; questions read each of them. */
 const FRESH_COUNT_MIN = 16
@@ -19,10 +20,11 @@ const CLOSED_DAYS = 2
 const CLOSED_SHARE_MIN = 0.1
 
 /** Returns the level-0 segments to be merged now, oldest first; none when it is too early. */
-export function freshToMerge({ fresh }: Root): readonly SegmentRef[] {
+export function freshToMerge({ fresh }: Root, nowMs: number): readonly SegmentRef[] {
   const rows = fresh.reduce((sum, { rowCount }) => sum + rowCount, 0)
-  if (fresh.length < FRESH_COUNT_MIN && rows < FRESH_ROWS_MIN) return []
-  return firstRows(fresh)
+  const expired = fresh.filter((ref) => isExpired(ref, nowMs))
+  if (fresh.length >= FRESH_COUNT_MIN || rows >= FRESH_ROWS_MIN) return firstRows(fresh)
+  return firstRows(expired)
 }
 
 function firstRows(refs: readonly SegmentRef[]): SegmentRef[] {

@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { dayOf, monthOfDay } from '../event/day.ts'
-import { encodeDocument, USERS, type SegmentRef } from '../segment/directory.ts'
+import { encodeDocument, type SegmentRef } from '../segment/directory.ts'
 import type { Page, Root, UserListRef } from '../segment/root.ts'
 import { joinSections, splitByReadGroup, type SectionRows } from '../segment/section.ts'
-import { decodeUsers, USER_INDEX, userIndexOf, type ListedUser } from '../segment/user-list.ts'
-import { damaged, type ObjectId, type Objects } from '../store/objects.ts'
+import { USER_INDEX, userIndexOf, type ListedUser } from '../segment/user-list.ts'
+import type { ObjectId, Objects } from '../store/objects.ts'
 import { PAGE, type PublishedRoot, type Snapshots } from '../store/snapshots.ts'
 import { freshToMerge, readGroupCountOf, worthMerging } from './merge-plan.ts'
 import type { Publish } from './publish.ts'
-import { readSegment } from './read-segment.ts'
+import { isExpired, readSegment, usersOf } from './read-segment.ts'
 import {
   packedSegment,
   segmentAlone,
   userChunks,
   type NewSegment,
   type SealProject,
+  type SegmentPlace,
 } from './write-segment.ts'
 
 /** A name with so many rows in a merge gets segments of its own; the others of a month share one. */
@@ -56,15 +57,16 @@ export function openMerge(dependencies: {
     from: Found,
     { inputs, userCount }: { readonly inputs: readonly SegmentRef[]; readonly userCount: number },
   ): Promise<Merged> {
-    const { projectId } = project
+    const { projectId, retentionDays } = project
     const readGroupCount = readGroupCountOf(from.root, userCount)
     const made: NewSegment[] = []
     const parts: SectionRows[] = []
-    for (const ref of inputs)
+    const live = inputs.filter((ref) => !isExpired(ref, nowMs()))
+    for (const ref of live)
       for (const part of await readSegment(dependencies, projectId, ref)) parts.push(part)
     const byMonth = groupBy(parts, ({ day }) => monthOfDay(day))
     for (const ofMonth of byMonth.values())
-      for (const segment of mergedSegments(ofMonth, { level: 1, readGroupCount }))
+      for (const segment of mergedSegments(ofMonth, { level: 1, readGroupCount, retentionDays }))
         made.push(segment)
     const users = await listUsers(projectId, inputs)
     const isInput = new Set(inputs.map(({ segment }) => segment))
@@ -89,13 +91,15 @@ export function openMerge(dependencies: {
     const { projectId } = project
     const { made, inputs, newUsers = [] } = change
     const gone = new Set(inputs.map(({ segment }) => segment))
+    const isKept = (ref: SegmentRef) => !gone.has(ref.segment) && !isOver(project, ref)
     const pages: Record<string, string> = { ...root.pages }
     const pageWrites: { object: string; page: Page }[] = []
+    const dropped = new Set(gone)
     const months = new Set([...made.map(({ ref }) => ref), ...inputs].map(monthOf))
-    const firstDay = firstDayOf(project)
     for (const month of months) {
       const old = pages[month] === undefined ? [] : await snapshots.page(projectId, pages[month])
-      const kept = old.filter(({ segment, lastDay }) => !gone.has(segment) && lastDay >= firstDay)
+      const kept = old.filter(isKept)
+      for (const ref of old) if (!isKept(ref)) dropped.add(ref.segment)
       const page = [...kept, ...made.map(({ ref }) => ref).filter((ref) => monthOf(ref) === month)]
       if (page.length === 0) delete pages[month]
       else {
@@ -114,12 +118,12 @@ export function openMerge(dependencies: {
         ...lists.made.map(({ ref }) => ref.object),
       ],
       givenUp: [
-        ...gone,
+        ...dropped,
         ...Object.entries(root.pages).flatMap(([month, id]) => (pages[month] === id ? [] : [id])),
         ...lists.givenUp,
       ],
       async write() {
-        for (const segment of made) await segment.write(objects, project, nowMs())
+        for (const segment of made) await segment.write(objects, projectId, nowMs())
         for (const { object, page } of pageWrites)
           await objects.write({ projectId, object }, [[PAGE, encodeDocument(page)]], 0)
         for (const { ref, users } of lists.made)
@@ -146,28 +150,21 @@ export function openMerge(dependencies: {
       for (const part of await readSegment(dependencies, project.projectId, ref)) parts.push(part)
     const level = Math.max(...inputs.map((ref) => ref.level)) + 1
     const { readGroupCount } = from.root
-    const made = mergedSegments(parts, { level, readGroupCount })
+    const { retentionDays } = project
+    const made = mergedSegments(parts, { level, readGroupCount, retentionDays })
     return await replace(project, { from, root: from.root }, { made, inputs })
   }
 
   async function listUsers(projectId: string, refs: readonly SegmentRef[]): Promise<ListedUser[]> {
     const users: ListedUser[] = []
     for (const { segment, userCount } of refs)
-      if (userCount > 0) for (const user of await readUsers(projectId, segment)) users.push(user)
+      if (userCount > 0) await addUsers(users, { projectId, object: segment }, userCount)
     return users.sort((a, b) => a.userNumber - b.userNumber)
   }
 
-  async function readUsers(projectId: string, object: string): Promise<ListedUser[]> {
-    const id = { projectId, object }
-    const users: ListedUser[] = []
-    for await (const page of objects.read(id, [USERS]))
-      for (const { chunk, bytes } of page)
-        try {
-          for (const user of decodeUsers(bytes)) users.push(user)
-        } catch (error) {
-          throw damaged(id, `${USERS} ${chunk}`, error)
-        }
-    return users
+  async function addUsers(users: ListedUser[], id: ObjectId, userCount: number): Promise<void> {
+    for await (const listed of usersOf(objects, id, userCount))
+      for (const user of listed) users.push(user)
   }
 
   /** Adds a list of users; several lists of a level become one of the next. */
@@ -188,8 +185,8 @@ export function openMerge(dependencies: {
       userCount += sum
     }
     const users = [...newUsers]
-    for (const { object } of inputs)
-      for (const user of await readUsers(projectId, object)) users.push(user)
+    for (const list of inputs)
+      await addUsers(users, { projectId, object: list.object }, list.userCount)
     users.sort((a, b) => a.userNumber - b.userNumber)
     const ref: UserListRef = { object: randomUUID(), level, userCount }
     return {
@@ -199,17 +196,19 @@ export function openMerge(dependencies: {
     }
   }
 
-  const firstDayOf = ({ retentionDays }: SealProject) => dayOf(nowMs()) - retentionDays - 1
+  /** Whether the events of a segment have ended, by the retention that they came with or the one of now. */
+  const isOver = ({ retentionDays }: SealProject, ref: SegmentRef) =>
+    isExpired(ref, nowMs()) || ref.lastDay < dayOf(nowMs()) - retentionDays - 1
 
   return {
     /** Does one merge, if there is any to be done: level 0 first. */
     async mergeOnce(project: SealProject, from: Found, userCount: number): Promise<Merged> {
-      const inputs = freshToMerge(from.root)
+      const inputs = freshToMerge(from.root, nowMs())
       if (inputs.length > 0) return await mergeFresh(project, from, { inputs, userCount })
       const { pages, readGroupCount } = from.root
       for (const pageId of Object.values(pages)) {
         const page = await snapshots.page(project.projectId, pageId)
-        const expired = page.filter(({ lastDay }) => lastDay < firstDayOf(project))
+        const expired = page.filter((ref) => isOver(project, ref))
         if (expired.length > 0)
           return await replace(project, { from, root: from.root }, { made: [], inputs: expired })
         const worth = worthMerging(page, { readGroupCount, nowMs: nowMs() })
@@ -221,10 +220,7 @@ export function openMerge(dependencies: {
 }
 
 /** Merges sections of one month: a name's own segments where it has many rows, one packed for the rest. */
-export function mergedSegments(
-  parts: readonly SectionRows[],
-  place: { readonly level: number; readonly readGroupCount: number },
-): NewSegment[] {
+export function mergedSegments(parts: readonly SectionRows[], place: SegmentPlace): NewSegment[] {
   const made: NewSegment[] = []
   const rest: SectionRows[] = []
   for (const same of groupBy(parts, ({ day, eventName }) => `${day} ${eventName}`).values()) {

@@ -3,14 +3,14 @@ import { hashUserId, type HashKey } from '../segment/identity-hash.ts'
 import { bucketOf, BUCKET_COUNT } from '../event/bucket.ts'
 import { monthOfDay } from '../event/day.ts'
 import { openIdSet, type IdSet } from '../segment/id-set.ts'
-import { USERS, type Section, type SegmentRef } from '../segment/directory.ts'
+import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
 import { BLOOM, IDS, wordsOf } from '../segment/section.ts'
-import { decodeUsers, type ListedUser } from '../segment/user-list.ts'
+import type { ListedUser } from '../segment/user-list.ts'
 import { openUserMap, type UserMap } from '../segment/user-map.ts'
-import { damaged, type Objects } from '../store/objects.ts'
+import type { Objects } from '../store/objects.ts'
 import type { Snapshots } from '../store/snapshots.ts'
-import { readSectionColumn } from './read-segment.ts'
+import { isExpired, readSectionColumn, usersOf } from './read-segment.ts'
 
 const FILTER_BYTES_MAX = 67_108_864
 const RUN_BYTES_MAX = 67_108_864
@@ -65,10 +65,9 @@ export function openProjectMemory(
     return index
   }
 
-  async function readUsers(hashKey: HashKey, object: string): Promise<void> {
-    const id = { projectId, object }
-    for await (const page of objects.read(id, [USERS]))
-      for (const { chunk, bytes } of page) addUsers(hashKey, decodedUsers(id, chunk, bytes))
+  async function readUsers(hashKey: HashKey, object: string, userCount: number): Promise<void> {
+    for await (const listed of usersOf(objects, { projectId, object }, userCount))
+      addUsers(hashKey, listed)
     usersReadFrom.add(object)
   }
 
@@ -92,18 +91,20 @@ export function openProjectMemory(
     hasFreshId: (high: number, low: number) => freshIds.has(high, low),
 
     /** Reads what a root leads to and is not known yet. */
-    async follow(root: Root): Promise<void> {
-      for (const { object } of root.userLists)
-        if (!usersReadFrom.has(object)) await readUsers(root.hashKey, object)
+    async follow(root: Root, nowMs: number): Promise<void> {
+      for (const { object, userCount } of root.userLists)
+        if (!usersReadFrom.has(object)) await readUsers(root.hashKey, object, userCount)
       for (const { segment, userCount } of root.fresh)
-        if (userCount > 0 && !usersReadFrom.has(segment)) await readUsers(root.hashKey, segment)
+        if (userCount > 0 && !usersReadFrom.has(segment))
+          await readUsers(root.hashKey, segment, userCount)
       // What left level 0 is found by the filters of merged segments.
       const fresh = new Set(root.fresh.map(({ segment }) => segment))
       if ([...freshReadFrom].some((segment) => !fresh.has(segment))) {
         freshIds = openIdSet()
         freshReadFrom = new Set()
       }
-      for (const ref of root.fresh) if (!freshReadFrom.has(ref.segment)) await readFreshIds(ref)
+      for (const ref of root.fresh)
+        if (!freshReadFrom.has(ref.segment) && !isExpired(ref, nowMs)) await readFreshIds(ref)
     },
 
     /** Takes over what a published pass added, instead of reading it back. */
@@ -162,14 +163,6 @@ export function openProjectMemory(
       runs.set(key, ids)
       return ids
     },
-  }
-
-  function decodedUsers(id: { projectId: string; object: string }, chunk: number, bytes: Buffer) {
-    try {
-      return decodeUsers(bytes)
-    } catch (error) {
-      throw damaged(id, `${USERS} ${chunk}`, error)
-    }
   }
 }
 

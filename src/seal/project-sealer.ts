@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import { HOUR_MS } from '../event/day.ts'
+import { AppError } from '../error.ts'
+import { DAY_MS, HOUR_MS } from '../event/day.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { emptyRoot, type Root } from '../segment/root.ts'
@@ -10,7 +11,7 @@ import type { Stores } from '../store/stores.ts'
 import { decodeBlock, type BlockColumns } from '../segment/block.ts'
 import { openGather, type Gathered, type Silences } from './gather.ts'
 import { FRESH_COUNT_MAX, readGroupCountOf } from './merge-plan.ts'
-import { openMerge } from './merge.ts'
+import { openMerge, type Merged } from './merge.ts'
 import { openProjectMemory } from './project-memory.ts'
 import { openPublish } from './publish.ts'
 import { rawEventsOf } from './recover.ts'
@@ -23,7 +24,9 @@ const SKEW_MS = 1_000
 /** A root that says it is of so far ahead was published by a wrong clock. */
 const WRONG_CLOCK_MS = 60_000
 /** Blocks are kept for 14 days; what was not sealed for so long may be gone. */
-const ARRIVALS_LIFE_MS = 13 * 86_400_000
+const ARRIVALS_LIFE_MS = 13 * DAY_MS
+/** So often an idle project's root is told to be of now, so that it is not taken for left off. */
+const TOLD_MS = DAY_MS
 
 export interface SealDependencies {
   readonly stores: Stores
@@ -42,12 +45,15 @@ export interface SealOutcome {
   readonly published: PublishedRoot
 }
 
+type Found = PublishedRoot & { readonly root: Root }
+
 export type ProjectSealer = ReturnType<typeof openProjectSealer>
 
 /** Seals and merges one project. One thing at a time: the caller waits for each before the next. */
-export function openProjectSealer(project: SealProject, dependencies: SealDependencies) {
+export function openProjectSealer(given: SealProject, dependencies: SealDependencies) {
   const { stores, rows, clock, metrics, log } = dependencies
-  const { projectId } = project
+  const { projectId } = given
+  let project = given
   const { snapshots, objects, arrivals } = stores
   const { nowMs, monotonicMs } = clock
   const gather = openGather({ ...stores, monotonicMs })
@@ -57,7 +63,7 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
   const silences: Silences = new Map()
   let memory = openProjectMemory(projectId, stores)
 
-  async function rootNow(): Promise<PublishedRoot & { readonly root: Root }> {
+  async function rootNow(): Promise<Found> {
     const { version, root } = await snapshots.root(projectId)
     if (root !== null) return { version, root }
     const key = randomBytes(8)
@@ -80,15 +86,15 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
 
   /** Adds events to what is published; null where somebody else published first. */
   async function add(
-    from: PublishedRoot & { readonly root: Root },
+    from: Found,
     blocks: readonly BlockColumns[],
     { writers, asOfMs }: Pick<Root, 'writers' | 'asOfMs'>,
   ): Promise<PublishedRoot | null> {
-    if (blocks.length > 0) await memory.follow(from.root)
+    if (blocks.length > 0) await memory.follow(from.root, nowMs())
     const { sections, users, keys } = await sealRows(blocks, { root: from.root, memory })
     const readGroupCount = readGroupCountOf(from.root, memory.users.size() + users.length)
-    const segment =
-      sections.length === 0 ? null : packedSegment(sections, { level: 0, readGroupCount }, users)
+    const place = { level: 0, readGroupCount, retentionDays: project.retentionDays }
+    const segment = sections.length === 0 ? null : packedSegment(sections, place, users)
     const published = await publish({
       ...{ projectId, from },
       root: {
@@ -98,7 +104,7 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
       },
       added: segment === null ? [] : [segment.ref.segment],
       givenUp: [],
-      write: async () => await segment?.write(objects, project, nowMs()),
+      write: async () => await segment?.write(objects, projectId, nowMs()),
     })
     if (published !== null && segment !== null)
       memory.adopt({
@@ -111,7 +117,7 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
 
   /** Seals from raw rows what no block tells of any more. */
   async function recover(): Promise<void> {
-    log.error({ projectId }, 'commits may have expired unsealed: sealing the raw rows again')
+    log.warn({ projectId }, 'commits may have expired unsealed: sealing the raw rows')
     for await (const slice of rawEventsOf(stores, project, nowMs()))
       for (let isIn = false; !isIn;) {
         const from = await rootNow()
@@ -120,26 +126,39 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
       }
   }
 
-  async function seal(): Promise<SealOutcome | null> {
+  async function seal(from: Found): Promise<SealOutcome | null> {
     const startMs = nowMs()
-    const from = await rootNow()
     const gathered = await gather(projectId, from.root, silences)
-    const { blocks, isDrained, isChanged } = gathered
-    const seenMs = startMs - SKEW_MS
+    const { blocks, isDrained, isChanged, isMissing, writers } = gathered
     const eventCount = blocks.reduce((sum, block) => sum + block.eventCount, 0)
+    const seenMs = startMs - SKEW_MS
+    const ageMs = seenMs - from.root.asOfMs
+    const isLongAgo = from.version > 0 && ageMs > ARRIVALS_LIFE_MS
+    const isUnknown = from.version === 0 && Object.keys(writers).length === 0
     const outcome = { isDrained, eventCount }
-    if (!isChanged) return { ...outcome, asOfMs: seenMs, published: from }
     await finishRows(gathered)
-    if (gathered.isMissing && startMs - from.root.asOfMs > ARRIVALS_LIFE_MS) {
+    if (isMissing || isLongAgo || isUnknown) {
       await recover()
-      // What was gathered is gathered again, on the root that there is now.
-      const again = await rootNow()
-      const published = await add(again, blocks, { ...gathered, asOfMs: seenMs })
-      return published && { ...outcome, asOfMs: seenMs, published }
+      const asOfMs = isDrained ? seenMs : from.root.asOfMs
+      // What was gathered is added to the root that there is now: copies are dropped.
+      const published = await add(await rootNow(), blocks, { writers, asOfMs })
+      return published && { ...outcome, asOfMs, published }
     }
+    if (!isChanged && ageMs < TOLD_MS) return { ...outcome, asOfMs: seenMs, published: from }
     const asOfMs = isDrained ? laterOf(from.root.asOfMs, seenMs) : from.root.asOfMs
-    const published = await add(from, blocks, { ...gathered, asOfMs })
+    const published = await add(from, blocks, { writers, asOfMs })
     return published && { ...outcome, asOfMs, published }
+  }
+
+  /** Does what may meet objects that others have deleted since: then they published, and it is lost. */
+  async function unlessOvertaken<T>(from: Found, work: () => Promise<T>, lost: T): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const isDamaged = error instanceof AppError && error.code === 'DATA_DAMAGED'
+      if (isDamaged && (await snapshots.root(projectId)).version !== from.version) return lost
+      throw error
+    }
   }
 
   /** Merges what is worth it, at most `mergesMax` times. */
@@ -147,29 +166,37 @@ export function openProjectSealer(project: SealProject, dependencies: SealDepend
     for (let count = 0; count < mergesMax; count++) {
       const from = await rootNow()
       if (from.version === 0) return
-      // How many users there are decides how new segments are split.
-      await memory.follow(from.root)
-      const endTimer = metrics.sealDuration.startTimer({ part: 'merge' })
-      const merged = await mergeOnce(project, from, memory.users.size())
+      const merged = await unlessOvertaken<Merged>(
+        from,
+        async () => {
+          // How many users there are decides how new segments are split.
+          await memory.follow(from.root, nowMs())
+          const endTimer = metrics.sealDuration.startTimer({ part: 'merge' })
+          const done = await mergeOnce(project, from, memory.users.size())
+          if (done.outcome !== 'none') endTimer()
+          return done
+        },
+        { outcome: 'lost' },
+      )
       if (merged.outcome === 'none') return
-      endTimer()
       if (merged.outcome === 'merged') merged.userLists.forEach(memory.adoptUserList)
     }
   }
 
   return {
-    project,
+    /** Takes over a retention that was changed. */
+    setRetention: (retentionDays: number) => void (project = { ...project, retentionDays }),
 
     /**
      * Publishes all that can be seen, or as much of it as fits in a pass. Returns null where somebody else
      * published first: then it is to be tried again.
      */
     async seal(): Promise<SealOutcome | null> {
-      const { root } = await rootNow()
-      if (root.fresh.length >= FRESH_COUNT_MAX) await merge(Infinity)
+      if ((await rootNow()).root.fresh.length >= FRESH_COUNT_MAX) await merge(Infinity)
+      const from = await rootNow()
       const endTimer = metrics.sealDuration.startTimer({ part: 'pass' })
       try {
-        const outcome = await seal()
+        const outcome = await unlessOvertaken(from, () => seal(from), null)
         metrics.sealEvents.inc(outcome?.eventCount ?? 0)
         return outcome
       } catch (error) {

@@ -1,7 +1,9 @@
 import { CHUNK_BYTES_MAX } from '../segment/chunk.ts'
-import { PACK, type Section, type SegmentRef } from '../segment/directory.ts'
+import { dayOf } from '../event/day.ts'
+import { PACK, USERS, type Section, type SegmentRef } from '../segment/directory.ts'
 import { decodeSection, type SectionRows } from '../segment/section.ts'
-import { chunksOf, damaged, type Objects } from '../store/objects.ts'
+import { decodeUsers, type ListedUser } from '../segment/user-list.ts'
+import { chunksOf, damaged, type ObjectId, type Objects } from '../store/objects.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 
 /** Reads a column of a section, or a range of its bytes, from wherever the segment keeps it. */
@@ -73,4 +75,33 @@ export async function readSegment(
       throw damaged(id, `${section.eventName} of day ${section.day}`, error)
     }
   })
+}
+
+/** Yields the users that an object lists, chunk by chunk. Throws DATA_DAMAGED unless it has them all. */
+export async function* usersOf(
+  objects: Objects,
+  id: ObjectId,
+  userCount: number,
+): AsyncGenerator<ListedUser[]> {
+  let count = 0
+  for await (const page of objects.read(id, [USERS]))
+    for (const { chunk, bytes } of page) {
+      const users = decodedUsers(id, chunk, bytes)
+      count += users.length
+      yield users
+    }
+  if (count !== userCount) throw damaged(id, `${USERS}, ${count} of ${userCount}`)
+}
+
+function decodedUsers(id: ObjectId, chunk: number, bytes: Buffer): ListedUser[] {
+  try {
+    return decodeUsers(bytes)
+  } catch (error) {
+    throw damaged(id, `${USERS} ${chunk}`, error)
+  }
+}
+
+/** Whether the events of a segment have ended, and its bytes are about to. */
+export function isExpired({ expiresDay }: SegmentRef, nowMs: number): boolean {
+  return dayOf(nowMs) >= expiresDay
 }

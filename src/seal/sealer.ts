@@ -15,6 +15,7 @@ const SEAL_MS = 2_000
 /** How often a project is looked at for merges and loose objects, whether or not events came. */
 const TEND_MS = 30_000
 const SWEEP_MS = 600_000
+const ALL_MS = 600_000
 const RETRY_MS = 2_000
 const PROJECTS_AT_ONCE = 4
 const HEADS_AT_ONCE = 16
@@ -51,6 +52,8 @@ export function openSealer(dependencies: SealDependencies) {
   const atOnce = pLimit(PROJECTS_AT_ONCE)
   /** Silent writers of which nothing is left to be sealed. */
   const finished = new Set<string>()
+  /** When all projects are to be looked at again, whether or not a writer tells of them. */
+  let allMs = -Infinity
   const lastBeats = new Map<string, { readonly beat: number; readonly sinceMs: number }>()
 
   async function loadState(projectId: string): Promise<ProjectState | null> {
@@ -121,6 +124,9 @@ export function openSealer(dependencies: SealDependencies) {
         }
         if (monotonicMs() < state.tendMs) return
         state.tendMs = monotonicMs() + TEND_MS
+        const project = await projects.read(projectId)
+        if (project === null) return void states.delete(projectId)
+        state.sealer.setRetention(project.retentionDays)
         await state.sealer.merge(Infinity)
         if (monotonicMs() < state.sweepMs) return
         state.sweepMs = monotonicMs() + SWEEP_MS
@@ -143,10 +149,11 @@ export function openSealer(dependencies: SealDependencies) {
     return !sealed.isClosed && (silent || told > sealed.through)
   }
 
-  function isSilent(writer: string, head: WriterHead | null): boolean {
+  /** `lookedMs` is from before the head was read. */
+  function isSilent(writer: string, head: WriterHead | null, lookedMs: number): boolean {
     const beat = head?.beat ?? -1
     const seen = lastBeats.get(writer)
-    if (seen?.beat === beat) return monotonicMs() - seen.sinceMs >= SILENT_MS
+    if (seen?.beat === beat) return lookedMs - seen.sinceMs >= SILENT_MS
     lastBeats.set(writer, { beat, sinceMs: monotonicMs() })
     return false
   }
@@ -154,6 +161,7 @@ export function openSealer(dependencies: SealDependencies) {
   /** Finds the projects that writers told of since they were sealed. */
   async function look(): Promise<void> {
     const waiting = new Set<string>()
+    const lookedMs = monotonicMs()
     const readAtOnce = pLimit(HEADS_AT_ONCE)
     const lives = (await writers.list(ALL_PROJECTS)).filter((writer) => !finished.has(writer))
     const heads = await Promise.all(
@@ -161,14 +169,21 @@ export function openSealer(dependencies: SealDependencies) {
     )
     for (const [index, writer] of lives.entries()) {
       const head = heads[index] ?? null
-      const silent = isSilent(writer, head)
+      const silent = isSilent(writer, head, lookedMs)
       let isOpen = !silent
       for (const [projectId, { lastSequence }] of head?.projects ?? [])
         if (await isWaiting(projectId, writer, lastSequence, silent)) {
           waiting.add(projectId)
           isOpen = true
         }
-      if (!isOpen) finished.add(writer)
+      if (isOpen) continue
+      finished.add(writer)
+      // It may have died before it told of all its projects.
+      allMs = -Infinity
+    }
+    if (lookedMs >= allMs) {
+      allMs = lookedMs + ALL_MS
+      for (const { projectId } of await projects.list()) waiting.add(projectId)
     }
     for (const projectId of new Set([...waiting, ...states.keys()]))
       // Owned by `atOnce`, which `close` waits for; `tend` tells its own failures.

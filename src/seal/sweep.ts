@@ -1,13 +1,13 @@
 import { HOUR_MS } from '../event/day.ts'
-import { objectsOfRoot, type Root } from '../segment/root.ts'
+import { LOOSE_HOURS_MAX, objectsOfRoot, type Root } from '../segment/root.ts'
 import type { LooseObjects } from '../store/loose-objects.ts'
 import type { Objects } from '../store/objects.ts'
 import type { Roots } from '../store/roots.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { openPublish } from './publish.ts'
 
-/** Notes are kept for 30 days. */
-const HOURS_MAX = 720
+/** Where nothing is loose, how far it was looked is told so often, to save publications. */
+const HOURS_UNTOLD_MAX = 24
 
 /**
  * Deletes what nothing leads to. An hour's notes are looked at when it and the next are over. The root is
@@ -46,7 +46,7 @@ export function openSweep(dependencies: {
     const endHour = hour - 1
     const hours: number[] = []
     const loose: string[] = []
-    for (let past = Math.max(root.sweptHour, hour - HOURS_MAX); past < endHour; past++) {
+    for (let past = Math.max(root.sweptHour, hour - LOOSE_HOURS_MAX); past < endHour; past++) {
       const noted = await looseObjects.list(projectId, past)
       if (noted.length > 0) hours.push(past)
       for (const object of noted) loose.push(object)
@@ -62,7 +62,8 @@ export function openSweep(dependencies: {
       await republish(projectId, { sweptHour: endHour })
       return gone.length
     }
-    await republish(projectId, { sweptHour: endHour })
+    if (endHour - root.sweptHour >= HOURS_UNTOLD_MAX)
+      await republish(projectId, { sweptHour: endHour })
     return 0
   }
 }

@@ -9,7 +9,7 @@ import type { ChunkWrite, Objects } from '../store/objects.ts'
 /** An object that is made up and not written yet; `ref` is what leads to it. */
 export interface NewSegment {
   readonly ref: SegmentRef
-  readonly write: (objects: Objects, project: SealProject, nowMs: number) => Promise<void>
+  readonly write: (objects: Objects, projectId: string, nowMs: number) => Promise<void>
 }
 
 /** What sealing needs to know of a project. */
@@ -18,19 +18,27 @@ export interface SealProject {
   readonly retentionDays: number
 }
 
+/** How a segment is written. */
+export interface SegmentPlace {
+  readonly level: number
+  readonly readGroupCount: number
+  readonly retentionDays: number
+}
+
 /** Makes a segment of several sections in one pack, with the users first seen in it. */
 export function packedSegment(
   parts: readonly SectionRows[],
-  place: { readonly level: number; readonly readGroupCount: number },
+  { retentionDays, ...place }: SegmentPlace,
   users: readonly ListedUser[] = [],
 ): NewSegment {
   const encoded = parts.map((rows) => encodeSection(rows, place.readGroupCount))
   const { sections, pack } = packSections(encoded)
+  const lastDay = parts.reduce((last, { day }) => Math.max(last, day), -Infinity)
   const ref: SegmentRef = {
     segment: randomUUID(),
     ...place,
     firstDay: parts.reduce((first, { day }) => Math.min(first, day), Infinity),
-    lastDay: parts.reduce((last, { day }) => Math.max(last, day), -Infinity),
+    ...{ lastDay, expiresDay: lastDay + 1 + retentionDays },
     rowCount: parts.reduce((sum, { rowCount }) => sum + rowCount, 0),
     packBytes: pack.length,
     userCount: users.length,
@@ -38,12 +46,12 @@ export function packedSegment(
   }
   return {
     ref,
-    async write(objects, project, nowMs) {
-      const id = { projectId: project.projectId, object: ref.segment }
+    async write(objects, projectId, nowMs) {
+      const id = { projectId, object: ref.segment }
       const columns = [[DIRECTORY, encodeDocument(sections)] as const, [PACK, pack] as const]
-      const ttlS = ttlOf(ref, project, nowMs)
-      await objects.writeChunks(id, userChunks(users), ttlS)
-      await objects.write(id, columns, ttlS)
+      // Users outlive the events that they were first seen in.
+      await objects.writeChunks(id, userChunks(users), 0)
+      await objects.write(id, columns, ttlOf(ref, nowMs))
     },
   }
 }
@@ -51,21 +59,22 @@ export function packedSegment(
 /** Makes a segment of one section, each column by itself. */
 export function segmentAlone(
   rows: SectionRows,
-  place: { readonly level: number; readonly readGroupCount: number },
+  { retentionDays, ...place }: SegmentPlace,
 ): NewSegment {
   const encoded = encodeSection(rows, place.readGroupCount)
   const { day, rowCount } = rows
   const ref: SegmentRef = {
     segment: randomUUID(),
     ...place,
-    ...{ firstDay: day, lastDay: day, rowCount, packBytes: 0, userCount: 0 },
+    ...{ firstDay: day, lastDay: day, expiresDay: day + 1 + retentionDays },
+    ...{ rowCount, packBytes: 0, userCount: 0 },
     section: sectionAlone(encoded),
   }
   return {
     ref,
-    async write(objects, project, nowMs) {
-      const id = { projectId: project.projectId, object: ref.segment }
-      await objects.write(id, encoded.columns, ttlOf(ref, project, nowMs))
+    async write(objects, projectId, nowMs) {
+      const id = { projectId, object: ref.segment }
+      await objects.write(id, encoded.columns, ttlOf(ref, nowMs))
     },
   }
 }
@@ -82,8 +91,7 @@ export function userChunks(users: readonly ListedUser[]): ChunkWrite[] {
   return chunks
 }
 
-// As long as the raw rows of its newest day; a day more, since the day of writing has begun.
-function ttlOf({ lastDay }: SegmentRef, { retentionDays }: SealProject, nowMs: number): number {
-  const endMs = (lastDay + 2 + retentionDays) * DAY_MS
-  return Math.max(1, Math.ceil((endMs - nowMs) / 1_000))
+// A day longer than it is led to: clocks differ, and who reads it may have begun before.
+function ttlOf({ expiresDay }: SegmentRef, nowMs: number): number {
+  return Math.max(1, Math.ceil(((expiresDay + 1) * DAY_MS - nowMs) / 1_000))
 }

@@ -35,6 +35,8 @@ export interface SegmentRef {
   readonly readGroupCount: number
   readonly firstDay: number
   readonly lastDay: number
+  /** UTC day from which it counts as gone: its bytes live for a day more. */
+  readonly expiresDay: number
   readonly rowCount: number
   /** Of the pack; 0 where each column has its own. */
   readonly packBytes: number

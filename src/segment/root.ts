@@ -2,6 +2,8 @@ import { decodeDocument, encodeDocument, type SegmentRef } from './directory.ts'
 import type { HashKey } from './identity-hash.ts'
 
 const FORMAT = 1
+/** Notes of loose objects are kept for 30 days. */
+export const LOOSE_HOURS_MAX = 720
 
 /** How far the events of a writer are sealed. */
 export interface WriterPosition {
@@ -57,7 +59,8 @@ export function emptyRoot(publication: string, hashKey: HashKey, hour: number): 
     fresh: [],
     pages: {},
     userLists: [],
-    sweptHour: hour,
+    // Whoever tried to publish before may have left objects behind.
+    sweptHour: hour - LOOSE_HOURS_MAX,
   }
 }
 

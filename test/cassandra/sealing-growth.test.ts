@@ -83,7 +83,7 @@ describe('retention', () => {
     await sealer.merge(Infinity)
     await commitAndSeal(project, fresh)
     await sealer.merge(Infinity)
-    clock.pass(11 * DAY_MS)
+    clock.pass(10 * DAY_MS)
     await sealer.merge(Infinity)
     expect(await project.published()).toEqual(asPublished([...old, ...fresh]))
     clock.pass(DAY_MS)

@@ -87,7 +87,7 @@ describe('a writer that died', () => {
     for (let beat = 0; beat < 4; beat++) {
       writer.take()
       await writer.commit(someEvents(1))
-      await writer.beat()
+      await writer.beat(-1)
       await sealer.seal()
       clock.pass(29_000)
       await sealer.seal()

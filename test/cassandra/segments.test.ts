@@ -84,6 +84,7 @@ async function ask(projectId: string, memoryBytesMax: number, cacheBytesMax = 0)
     projectId,
     range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
     ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec) },
+    nowMs: Date.now(),
     signal: new AbortController().signal,
   }
   const funnel = declareFunnel(spec)

@@ -100,7 +100,7 @@ const section: fc.Arbitrary<Section> = fc.record({
 const ref: fc.Arbitrary<SegmentRef> = fc.record({
   segment: fc.uuid(),
   ...{ level: fc.nat(9), readGroupCount: fc.constantFrom(1, 5, 25, 125), firstDay: fc.integer() },
-  ...{ lastDay: fc.integer(), rowCount: fc.nat(), packBytes: fc.nat(), userCount: fc.nat() },
+  ...{ lastDay: fc.integer(), expiresDay: fc.nat(), rowCount: fc.nat(), packBytes: fc.nat(), userCount: fc.nat() },
   section: fc.option(section),
 })
 const root: fc.Arbitrary<Root> = fc.record({
