@@ -33,7 +33,15 @@ export type ProjectMemory = ReturnType<typeof openProjectMemory>
  */
 export function openProjectMemory(
   projectId: string,
-  { objects, snapshots }: { readonly objects: Objects; readonly snapshots: Snapshots },
+  {
+    objects,
+    snapshots,
+    nowMs,
+  }: {
+    readonly objects: Objects
+    readonly snapshots: Snapshots
+    readonly nowMs: () => number
+  },
 ) {
   const users: UserMap = openUserMap()
   const usersReadFrom = new Set<string>()
@@ -54,13 +62,15 @@ export function openProjectMemory(
     const known = indexes.get(pageId)
     if (known !== undefined) return known
     const index = new Map<string, MergedSection[]>()
-    for (const ref of await snapshots.page(projectId, pageId))
+    for (const ref of await snapshots.page(projectId, pageId)) {
+      if (isExpired(ref, nowMs())) continue
       for (const section of await snapshots.sections(projectId, ref)) {
         const key = `${section.day} ${section.eventName}`
         const found = index.get(key)
         if (found === undefined) index.set(key, [{ ref, section }])
         else found.push({ ref, section })
       }
+    }
     indexes.set(pageId, index)
     return index
   }
@@ -91,7 +101,7 @@ export function openProjectMemory(
     hasFreshId: (high: number, low: number) => freshIds.has(high, low),
 
     /** Reads what a root leads to and is not known yet. */
-    async follow(root: Root, nowMs: number): Promise<void> {
+    async follow(root: Root): Promise<void> {
       for (const { object, userCount } of root.userLists)
         if (!usersReadFrom.has(object)) await readUsers(root.hashKey, object, userCount)
       for (const { segment, userCount } of root.fresh)
@@ -104,7 +114,7 @@ export function openProjectMemory(
         freshReadFrom = new Set()
       }
       for (const ref of root.fresh)
-        if (!freshReadFrom.has(ref.segment) && !isExpired(ref, nowMs)) await readFreshIds(ref)
+        if (!freshReadFrom.has(ref.segment) && !isExpired(ref, nowMs())) await readFreshIds(ref)
     },
 
     /** Takes over what a published pass added, instead of reading it back. */
@@ -134,7 +144,8 @@ export function openProjectMemory(
     ): Promise<readonly MergedSection[]> {
       const pageId = pages[monthOfDay(day)]
       if (pageId === undefined) return []
-      return (await indexOfPage(pageId)).get(`${day} ${eventName}`) ?? []
+      const found = (await indexOfPage(pageId)).get(`${day} ${eventName}`) ?? []
+      return found.filter(({ ref }) => !isExpired(ref, nowMs()))
     },
 
     /** The filter of a section's ids; null where it has none, its rows being few. */

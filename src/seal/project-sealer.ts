@@ -61,7 +61,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
   const { mergeOnce } = openMerge({ objects, snapshots, publish, nowMs })
   const sweep = openSweep({ ...stores, nowMs })
   const silences: Silences = new Map()
-  let memory = openProjectMemory(projectId, stores)
+  let memory = openProjectMemory(projectId, { objects, snapshots, nowMs })
 
   async function rootNow(): Promise<Found> {
     const { version, root } = await snapshots.root(projectId)
@@ -90,7 +90,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     blocks: readonly BlockColumns[],
     { writers, asOfMs }: Pick<Root, 'writers' | 'asOfMs'>,
   ): Promise<PublishedRoot | null> {
-    if (blocks.length > 0) await memory.follow(from.root, nowMs())
+    if (blocks.length > 0) await memory.follow(from.root)
     const { sections, users, keys } = await sealRows(blocks, { root: from.root, memory })
     const readGroupCount = readGroupCountOf(from.root, memory.users.size() + users.length)
     const place = { level: 0, readGroupCount, retentionDays: project.retentionDays }
@@ -170,7 +170,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
         from,
         async () => {
           // How many users there are decides how new segments are split.
-          await memory.follow(from.root, nowMs())
+          await memory.follow(from.root)
           const endTimer = metrics.sealDuration.startTimer({ part: 'merge' })
           const done = await mergeOnce(project, from, memory.users.size())
           if (done.outcome !== 'none') endTimer()
@@ -201,7 +201,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
         return outcome
       } catch (error) {
         // What it knew may be of a root that never came to be.
-        memory = openProjectMemory(projectId, stores)
+        memory = openProjectMemory(projectId, { objects, snapshots, nowMs })
         throw error
       } finally {
         endTimer()
