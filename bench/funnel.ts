@@ -1,11 +1,10 @@
 import { availableParallelism, tmpdir } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock as clock } from '../src/clock.ts'
 import { DAY_MS, HOUR_MS } from '../src/event/day.ts'
+import { ask, median } from './ask.ts'
 import { openClickHouse, type ClickHouse, type FunnelQuestion } from './clickhouse.ts'
-import { makeDataSet, type DataSet } from './data-set.ts'
-import { loadBlocks } from './load-blocks.ts'
-import { openStoresOf } from './open-stores.ts'
+import { makeDataSet } from './data-set.ts'
+import { loadAndSeal } from './load-and-seal.ts'
 import { startServeProcess } from './serve-process.ts'
 import {
   makeProject,
@@ -20,9 +19,6 @@ import {
 const SEED = 7
 const ROUNDS = 3
 const WARM_ASKS = 3
-/** Longer than it takes until the sealer looks for merges again. */
-const QUIET_MS = 40_000
-const SEALED_TIMEOUT_MS = 1_800_000
 
 const VIEW = 'page_view'
 const CART = 'add_to_cart'
@@ -47,47 +43,6 @@ interface Timed {
   counts: readonly number[]
 }
 
-interface Answer {
-  readonly steps: readonly { readonly users: number }[]
-  readonly breakdown?: readonly {
-    readonly value: string
-    readonly steps: readonly { readonly users: number }[]
-  }[]
-  readonly tookMs: Readonly<Record<string, number>>
-  readonly read: Readonly<Record<string, number>>
-}
-
-/** Loads and seals the data set; returns what that took. */
-export async function loadAndSeal(service: ServiceProcess, projectId: string, dataSet: DataSet) {
-  const { stores, close } = await openStoresOf(service)
-  try {
-    const startedMs = clock.monotonicMs()
-    const loaded = await loadBlocks({ stores, projectId, dataSet, clock })
-    const last = loaded.blocks - 1
-    let version = -1
-    let changedMs = clock.monotonicMs()
-    let sealedMs = NaN
-    for (;;) {
-      const { version: next, root } = await stores.snapshots.root(projectId)
-      const nowMs = clock.monotonicMs()
-      if (next !== version) changedMs = nowMs
-      version = next
-      const isSealed = Object.values(root?.writers ?? {}).some(({ through }) => through === last)
-      if (isSealed && Number.isNaN(sealedMs)) sealedMs = nowMs - startedMs
-      if (isSealed && nowMs - changedMs > QUIET_MS) break
-      if (nowMs - startedMs > SEALED_TIMEOUT_MS) throw new Error('sealing takes too long')
-      await sleep(500)
-    }
-    const mergedMs = changedMs - startedMs
-    return {
-      ...{ events: loaded.events, loadS: loaded.tookMs / 1_000 },
-      ...{ sealedS: sealedMs / 1_000, mergedS: mergedMs / 1_000 },
-    }
-  } finally {
-    await close()
-  }
-}
-
 function queryOf({ steps, windowMs, filter, breakdown }: FunnelQuestion, startMs: number) {
   return {
     steps: steps.map((event, index) => ({
@@ -100,17 +55,6 @@ function queryOf({ steps, windowMs, filter, breakdown }: FunnelQuestion, startMs
     ...{ windowMs, from: startMs, to: startMs + 30 * DAY_MS, rangeBounds: 'all' },
     ...(breakdown === undefined ? {} : { breakdown: { property: breakdown, limit: 1_000 } }),
   }
-}
-
-async function ask(url: string, key: string, query: unknown) {
-  const startedMs = clock.monotonicMs()
-  const response = await fetch(`${url}/v1/funnels`, {
-    ...{ method: 'POST', headers: { authorization: `Bearer ${key}` } },
-    body: JSON.stringify(query),
-  })
-  if (response.status !== 200) throw new Error(await response.text())
-  const answer = (await response.json()) as Answer
-  return { answer, ms: clock.monotonicMs() - startedMs }
 }
 
 /** Asks one question of both, in turn; notes the times. */
@@ -198,7 +142,7 @@ export async function funnel() {
 }
 
 function shown({ coldMs, warmMs, clickHouseMs, areCountsEqual, counts }: Timed) {
-  const [cold, warm, theirs] = [coldMs, warmMs, clickHouseMs].map(median) as [
+  const [cold, warm, theirs] = [coldMs, warmMs, clickHouseMs].map((times) => median(times)) as [
     number,
     number,
     number,
@@ -209,9 +153,4 @@ function shown({ coldMs, warmMs, clickHouseMs, areCountsEqual, counts }: Timed) 
     ...{ coldMs: Math.round(cold), warmMs: Math.round(warm), clickHouseMs: Math.round(theirs) },
     ...{ areCountsEqual, counts },
   }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]!
 }

@@ -59,7 +59,8 @@ export async function ingest() {
   }
 }
 
-async function runLoad(url: string, writeKey: string, seconds: number): Promise<Load> {
+/** Sends as much as is taken for some seconds, from a process of its own. */
+export async function runLoad(url: string, writeKey: string, seconds: number): Promise<Load> {
   const script = join(import.meta.dirname, 'load.ts')
   const values = [CONNECTIONS, seconds, BATCH_EVENTS].map(String)
   const { stdout } = await run(process.execPath, [

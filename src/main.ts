@@ -34,7 +34,8 @@ function openThreads(config: Config, { onWarning, ...address }: Database, log: L
   return {
     ...{ pool, sealing },
     threadMetrics: async () => [...(await pool.metrics()), ...(await sealing.metrics())],
-    closeThreads: async () => void (await Promise.all([pool.close(), sealing.close()])),
+    closeThreads: async (giveUp: AbortSignal) =>
+      void (await Promise.all([pool.close(giveUp), sealing.close(giveUp)])),
   }
 }
 
@@ -68,7 +69,7 @@ export async function openService(
   async function closeAll(giveUp: AbortSignal): Promise<void> {
     try {
       await path.close(giveUp)
-      await closeThreads()
+      await closeThreads(giveUp)
     } finally {
       await session.close()
     }

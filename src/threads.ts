@@ -112,13 +112,18 @@ export function openThread({ name, start, onReady, onWarning, log }: ThreadOptio
       return await Promise.race([answer, late]).finally(() => timeout.abort())
     },
 
-    /** Ends the thread, after what it does when it is told so. */
-    async close(): Promise<void> {
+    /** Ends the thread, after what it does when it is told so; at `giveUp` whatever it does. */
+    async close(giveUp: AbortSignal): Promise<void> {
       isClosing = true
       if (worker === null) return
-      const ended = new Promise((resolve) => worker!.once('exit', resolve))
-      worker.postMessage('close')
+      const open = worker
+      const ended = new Promise((resolve) => open.once('exit', resolve))
+      const terminate = () => void open.terminate()
+      giveUp.addEventListener('abort', terminate)
+      if (giveUp.aborted) terminate()
+      else open.postMessage('close')
       await ended
+      giveUp.removeEventListener('abort', terminate)
     },
   }
 }

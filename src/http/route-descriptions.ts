@@ -64,6 +64,33 @@ export const ROUTES: Record<string, Record<string, Route>> = {
       errors: ['INVALID_QUERY', 'NOT_FOUND', 'QUERY_TOO_LARGE', 'QUERY_TIMEOUT'],
     },
   },
+  '/v1/counts': {
+    get: {
+      id: 'countEvents',
+      tag: 'Questions',
+      summary: 'Count events by interval',
+      description:
+        'How often an event happened, or all of them. Hours and days are exact; minutes are those of the last ' +
+        'two days, live and approximate, of one event. Every interval that overlaps the range is told whole.',
+      key: 'read',
+      parameters: [
+        inQuery('event', 'Its name; all events where it is left out.', { type: 'string' }),
+        inQuery('interval', 'Of the time zone.', {
+          ...{ type: 'string', enum: ['minute', 'hour', 'day'], default: 'day' },
+        }),
+        inQuery('from', 'A date, or ISO 8601 with a zone. The default is 30 days, of minutes 60.', {
+          type: 'string',
+        }),
+        inQuery('to', 'The same; not included. The default is now.', { type: 'string' }),
+        inQuery('timeZone', 'By its IANA name; the project’s by default.', { type: 'string' }),
+        inQuery('freshness', 'now: with all that was acknowledged before.', {
+          ...{ type: 'string', enum: ['sealed', 'now'], default: 'sealed' },
+        }),
+      ],
+      answers: [[200, 'Counts in the order of time', 'Counts']],
+      errors: ['INVALID_QUERY'],
+    },
+  },
   '/v1/users/{userId}/events': {
     get: {
       id: 'listUserEvents',

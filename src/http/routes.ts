@@ -3,6 +3,7 @@ import type { Questions } from '../query/questions.ts'
 import type { Projects } from '../upkeep/projects.ts'
 import type { Access } from './access.ts'
 import type { Bodies } from './body.ts'
+import { countRoutes } from './counts.ts'
 import { docsRoutes } from './docs.ts'
 import { eventRoutes } from './events.ts'
 import { funnelRoutes } from './funnels.ts'
@@ -26,6 +27,7 @@ export function allRoutes(dependencies: {
     routes: [
       eventRoutes({ ...gate, ingest }),
       funnelRoutes({ ...gate, ...questions }),
+      countRoutes({ ...gate, ...questions }),
       userRoutes({ ...gate, ...questions }),
       projectRoutes({ ...gate, projects }),
     ],

@@ -100,8 +100,8 @@ export function openFoldPool(dependencies: {
       return (await Promise.all(told)).filter((json) => json !== undefined)
     },
 
-    async close(): Promise<void> {
-      await Promise.all(members.map(({ thread }) => thread.close()))
+    async close(giveUp: AbortSignal): Promise<void> {
+      await Promise.all(members.map(({ thread }) => thread.close(giveUp)))
     },
   }
 }

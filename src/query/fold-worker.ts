@@ -15,10 +15,10 @@ import type { FoldStart, Task } from './worker-messages.ts'
 
 const { start, onWarning } = threadStart<FoldStart>()
 const metrics = declareMetrics({ isThread: true })
+const log = openLog(start.logLevel)
 const session = await openSession({
   ...start.database,
-  ...{ metrics, onWarning, areBlobsViews: true },
-  log: openLog(start.logLevel),
+  ...{ metrics, onWarning, log, areBlobsViews: true },
 })
 const objects = openObjects(session)
 const fetchColumns = openFetch(objects)
@@ -37,5 +37,7 @@ async function answer(task: Task): Promise<unknown> {
   }
 }
 
-await warmUp(objects, fetchColumns, foldSections)
+await warmUp(objects, fetchColumns, foldSections).catch((error: unknown) => {
+  log.warn({ err: error }, 'the first question will be slower')
+})
 serveTasks(answer, session.close)

@@ -5,6 +5,7 @@ import type { Arrivals } from '../store/arrivals.ts'
 import type { Project } from '../store/projects.ts'
 import type { PublishedRoot, Snapshots } from '../store/snapshots.ts'
 import type { Writers } from '../store/writers.ts'
+import { unlessCancelled } from './cancel.ts'
 
 /** How far apart the clocks of the machines may be before `asOf` says too much. */
 const SKEW_MS = 1_000
@@ -58,12 +59,12 @@ export function openFreshness(dependencies: {
   return {
     /**
      * `sealed`: what is published, at most seconds old. `now`: everything acknowledged before the call, which
-     * is sealed first where it must be.
+     * is sealed first where it must be. Throws CANCELLED or QUERY_TIMEOUT after the signal.
      */
-    async view(project: Project, freshness: 'sealed' | 'now'): Promise<View> {
+    async view(project: Project, freshness: 'sealed' | 'now', signal: AbortSignal): Promise<View> {
       const seen = await look(project)
       if (freshness === 'sealed' || !seen.isWaiting) return seen
-      const { asOfMs } = await sealNow(project.projectId)
+      const { asOfMs } = await unlessCancelled(sealNow(project.projectId), signal)
       const published = await snapshots.root(project.projectId)
       if (published.root === null) throw new AppError('OVERLOADED', 'sealing is behind: ask again')
       return { ...published, asOfMs }

@@ -118,7 +118,7 @@ export function openFunnelQuestions(dependencies: {
     const counted = isRaw
       ? await countRows(read, { funnel, startedMs })
       : await retriedOnce(async () => {
-          const view = await freshness.view(project, query.freshness)
+          const view = await freshness.view(project, query.freshness, signal)
           const asked = { funnel, spec: held, startedMs }
           return await countSegments(read, view, asked)
         })

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Stores } from '../store/stores.ts'
 import { openAdmission } from './admission.ts'
+import { openCountQuestions } from './counts.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openFreshness, type SealNow } from './freshness.ts'
 import { openFunnelQuestions } from './funnel.ts'
@@ -56,6 +57,14 @@ export function openQuestions(dependencies: {
       queryTimeoutMs,
       clock,
       metrics,
+    }),
+    counts: openCountQuestions({
+      ...{ ...stores, freshness, queryTimeoutMs, clock },
+      admit: openAdmission({
+        kind: 'counts',
+        inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
+        metrics,
+      }),
     }),
     userEvents: openUserEvents({
       ...stores,

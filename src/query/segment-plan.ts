@@ -84,10 +84,16 @@ export async function planSegments(
   }
 }
 
-async function sectionsOf(
+/** Finds the sections of some names on the days of a range that have not expired. */
+export async function sectionsOf(
   snapshots: Snapshots,
   root: Root,
-  { projectId, range, eventNames, nowMs }: SegmentRead,
+  {
+    projectId,
+    range,
+    eventNames,
+    nowMs,
+  }: Pick<SegmentRead, 'projectId' | 'range' | 'eventNames' | 'nowMs'>,
 ): Promise<PlannedSection[]> {
   if (range.startMs >= range.endMs) return []
   const firstDay = dayOf(range.startMs)

@@ -23,7 +23,7 @@ const ROUNDS = 8
 const END_MS = (FIRST_DAY + DAYS) * DAY_MS
 
 /**
- * Reads nothing and folds made-up events, so that the engine has compiled what the first question of a new process needs:
+ * Reads and folds made-up events, so that the engine has compiled what the first question of a new process needs:
  * without it that question takes half a second of processor time more.
  */
 export async function warmUp(

@@ -202,9 +202,14 @@ export function openMerge(dependencies: {
 
   return {
     /** Does one merge, if there is any to be done: level 0 first. */
-    async mergeOnce(project: SealProject, from: Found, userCount: number): Promise<Merged> {
+    async mergeOnce(
+      project: SealProject,
+      from: Found,
+      countUsers: () => Promise<number>,
+    ): Promise<Merged> {
       const inputs = freshToMerge(from.root, nowMs())
-      if (inputs.length > 0) return await mergeFresh(project, from, { inputs, userCount })
+      if (inputs.length > 0)
+        return await mergeFresh(project, from, { inputs, userCount: await countUsers() })
       const { pages, readGroupCount } = from.root
       for (const pageId of Object.values(pages)) {
         const page = await snapshots.page(project.projectId, pageId)

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, HOUR_MS } from '../event/day.ts'
+import type { Event } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { emptyRoot, type Root } from '../segment/root.ts'
+import { damagedArrival } from '../store/arrivals.ts'
 import type { RowWriter } from '../store/row-writer.ts'
 import type { PublishedRoot } from '../store/snapshots.ts'
 import type { Stores } from '../store/stores.ts'
@@ -14,7 +16,7 @@ import { FRESH_COUNT_MAX, readGroupCountOf } from './merge-plan.ts'
 import { openMerge, type Merged } from './merge.ts'
 import { openProjectMemory } from './project-memory.ts'
 import { openPublish } from './publish.ts'
-import { rawEventsOf } from './recover.ts'
+import { hasRawEvents, rawEventsOf } from './recover.ts'
 import { sealRows } from './seal-pass.ts'
 import { openSweep } from './sweep.ts'
 import { packedSegment, type SealProject } from './write-segment.ts'
@@ -68,7 +70,10 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     if (root !== null) return { version, root }
     const key = randomBytes(8)
     const hashKey = [key.readUInt32LE(0), key.readUInt32LE(4)] as const
-    return { version, root: emptyRoot('', hashKey, Math.floor(nowMs() / HOUR_MS)) }
+    const [hour, sinceHour] = [nowMs(), given.createdAtMs].map((ms) =>
+      Math.floor(ms / HOUR_MS),
+    ) as [number, number]
+    return { version, root: emptyRoot(hashKey, { hour, sinceHour }) }
   }
 
   /** Writes rows that a dead writer may have left out: its blocks have them all. */
@@ -78,7 +83,8 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       for (let sequence = rowsThrough + 1; sequence <= through; sequence++) {
         const arrival = await arrivals.read(projectId, writer, sequence)
         if (arrival === null) continue
-        await rows.write(project, decodeBlock(arrival.block), AbortSignal.timeout(60_000))
+        const events = decodedEvents({ projectId, writer, sequence }, arrival.block)
+        await rows.write(project, events, AbortSignal.timeout(60_000))
       }
       log.info({ projectId, writer, from: rowsThrough + 1, through }, 'finished a writer’s rows')
     }
@@ -88,7 +94,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
   async function add(
     from: Found,
     blocks: readonly BlockColumns[],
-    { writers, asOfMs }: Pick<Root, 'writers' | 'asOfMs'>,
+    change: Pick<Root, 'writers' | 'asOfMs' | 'isRecovering'>,
   ): Promise<PublishedRoot | null> {
     if (blocks.length > 0) await memory.follow(from.root)
     const { sections, users, keys } = await sealRows(blocks, { root: from.root, memory })
@@ -99,7 +105,8 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       ...{ projectId, from },
       root: {
         ...from.root,
-        ...{ writers, asOfMs, readGroupCount },
+        ...change,
+        readGroupCount,
         fresh: segment === null ? from.root.fresh : [...from.root.fresh, segment.ref],
       },
       added: segment === null ? [] : [segment.ref.segment],
@@ -121,7 +128,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     for await (const slice of rawEventsOf(stores, project, nowMs()))
       for (let isIn = false; !isIn;) {
         const from = await rootNow()
-        isIn = (await add(from, [slice], from.root)) !== null
+        isIn = (await add(from, [slice], { ...from.root, isRecovering: true })) !== null
         await merge(Infinity)
       }
   }
@@ -133,20 +140,26 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     const eventCount = blocks.reduce((sum, block) => sum + block.eventCount, 0)
     const seenMs = startMs - SKEW_MS
     const ageMs = seenMs - from.root.asOfMs
-    const isLongAgo = from.version > 0 && ageMs > ARRIVALS_LIFE_MS
-    const isUnknown = from.version === 0 && Object.keys(writers).length === 0
+    const isLongAgo = from.root.asOfMs > 0 && ageMs > ARRIVALS_LIFE_MS
+    // Of before there was sealing, or of so long ago that no writer is known any more.
+    const isUnknown =
+      from.version === 0 &&
+      (Object.keys(writers).length === 0 || startMs - project.createdAtMs > ARRIVALS_LIFE_MS) &&
+      (await hasRawEvents(stores, project, startMs))
+    const told = { writers, isRecovering: false }
     const outcome = { isDrained, eventCount }
     await finishRows(gathered)
-    if (isMissing || isLongAgo || isUnknown) {
+    if (isMissing || isLongAgo || isUnknown || from.root.isRecovering) {
       await recover()
       const asOfMs = isDrained ? seenMs : from.root.asOfMs
       // What was gathered is added to the root that there is now: copies are dropped.
-      const published = await add(await rootNow(), blocks, { writers, asOfMs })
+      const published = await add(await rootNow(), blocks, { ...told, asOfMs })
       return published && { ...outcome, asOfMs, published }
     }
-    if (!isChanged && ageMs < TOLD_MS) return { ...outcome, asOfMs: seenMs, published: from }
+    const isIdle = !isChanged && (from.version === 0 || ageMs < TOLD_MS)
+    if (isIdle) return { ...outcome, asOfMs: seenMs, published: from }
     const asOfMs = isDrained ? laterOf(from.root.asOfMs, seenMs) : from.root.asOfMs
-    const published = await add(from, blocks, { writers, asOfMs })
+    const published = await add(from, blocks, { ...told, asOfMs })
     return published && { ...outcome, asOfMs, published }
   }
 
@@ -161,6 +174,12 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     }
   }
 
+  /** How many users there are decides how new segments are split. */
+  async function countUsers(root: Root): Promise<number> {
+    await memory.follow(root)
+    return memory.users.size()
+  }
+
   /** Merges what is worth it, at most `mergesMax` times. */
   async function merge(mergesMax: number): Promise<void> {
     for (let count = 0; count < mergesMax; count++) {
@@ -169,10 +188,8 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       const merged = await unlessOvertaken<Merged>(
         from,
         async () => {
-          // How many users there are decides how new segments are split.
-          await memory.follow(from.root)
           const endTimer = metrics.sealDuration.startTimer({ part: 'merge' })
-          const done = await mergeOnce(project, from, memory.users.size())
+          const done = await mergeOnce(project, from, () => countUsers(from.root))
           if (done.outcome !== 'none') endTimer()
           return done
         },
@@ -212,6 +229,17 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
 
     /** Deletes objects that nothing has led to for an hour. */
     sweep: () => sweep(projectId),
+  }
+}
+
+function decodedEvents(
+  at: { readonly projectId: string; readonly writer: string; readonly sequence: number },
+  block: Buffer,
+): Event[] {
+  try {
+    return decodeBlock(block)
+  } catch (error) {
+    throw damagedArrival(at, error)
   }
 }
 

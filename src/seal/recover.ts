@@ -39,3 +39,15 @@ function columnsOf(events: readonly ScannedEvent[]): BlockColumns {
     properties: events.map(({ properties }) => properties),
   }
 }
+
+/** Whether a project has any raw events at all. */
+export async function hasRawEvents(
+  { eventBuckets }: { readonly eventBuckets: EventBuckets },
+  { projectId, retentionDays }: SealProject,
+  nowMs: number,
+): Promise<boolean> {
+  const today = dayOf(nowMs)
+  for await (const { bucketDays } of eventBuckets.list(projectId, today - retentionDays, today + 1))
+    if (bucketDays.length > 0) return true
+  return false
+}

@@ -35,6 +35,6 @@ export function openSealThread(options: {
       return json === undefined ? [] : [json]
     },
 
-    close: () => thread.close(),
+    close: (giveUp: AbortSignal) => thread.close(giveUp),
   }
 }

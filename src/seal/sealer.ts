@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pLimit from 'p-limit'
 import { AppError } from '../error.ts'
+import type { WriterPosition } from '../segment/root.ts'
 import { isPassing } from '../store/retry.ts'
 import { LEASE_MS } from '../store/seal-leases.ts'
 import type { WriterHead } from '../store/writer-heads.ts'
@@ -16,6 +17,7 @@ const SEAL_MS = 2_000
 const TEND_MS = 30_000
 const SWEEP_MS = 600_000
 const ALL_MS = 600_000
+const IDLE_MS = 300_000
 const RETRY_MS = 2_000
 const PROJECTS_AT_ONCE = 4
 const HEADS_AT_ONCE = 16
@@ -27,12 +29,14 @@ interface ProjectState {
   readonly sealer: ProjectSealer
   /** One thing at a time. */
   readonly turn: ReturnType<typeof pLimit>
-  /** By writer, the last number sealed; with those that are closed. */
-  sealed: ReadonlyMap<string, { readonly through: number; readonly isClosed: boolean }>
+  /** By writer, how far its events are sealed. */
+  sealed: ReadonlyMap<string, WriterPosition>
   dueMs: number
   tendMs: number
   sweepMs: number
   leaseUntilMs: number
+  /** When what is kept of it in memory is given up, unless events come before. */
+  idleMs: number
 }
 
 export interface SealedThrough {
@@ -50,6 +54,7 @@ export function openSealer(dependencies: SealDependencies) {
   const holder = randomUUID()
   const states = new Map<string, Promise<ProjectState | null>>()
   const atOnce = pLimit(PROJECTS_AT_ONCE)
+  const queued = new Set<string>()
   /** Silent writers of which nothing is left to be sealed. */
   const finished = new Set<string>()
   /** When all projects are to be looked at again, whether or not a writer tells of them. */
@@ -64,6 +69,7 @@ export function openSealer(dependencies: SealDependencies) {
       turn: pLimit(1),
       sealed: new Map(),
       ...{ dueMs: -Infinity, tendMs: -Infinity, sweepMs: -Infinity, leaseUntilMs: -Infinity },
+      idleMs: monotonicMs() + IDLE_MS,
     }
   }
 
@@ -114,7 +120,7 @@ export function openSealer(dependencies: SealDependencies) {
     await state.turn(async () => {
       try {
         if (!(await hasLease(projectId, state))) {
-          state.dueMs = monotonicMs() + RETRY_MS
+          state.dueMs = monotonicMs() + LEASE_MS / 2
           state.tendMs = monotonicMs() + TEND_MS
           return
         }
@@ -146,7 +152,7 @@ export function openSealer(dependencies: SealDependencies) {
     if (state === null) return false
     const sealed = state.sealed.get(writer)
     if (sealed === undefined) return true
-    return !sealed.isClosed && (silent || told > sealed.through)
+    return !sealed.isClosed && (silent || told > sealed.through || sealed.gaps.length > 0)
   }
 
   /** `lookedMs` is from before the head was read. */
@@ -186,9 +192,21 @@ export function openSealer(dependencies: SealDependencies) {
       for (const { projectId } of await projects.list()) waiting.add(projectId)
     }
     for (const projectId of new Set([...waiting, ...states.keys()]))
-      // Owned by `atOnce`, which `close` waits for; `tend` tells its own failures.
-      if (atOnce.pendingCount < 10 * PROJECTS_AT_ONCE)
-        void atOnce(() => tend(projectId, waiting.has(projectId)))
+      if (!queued.has(projectId)) await queue(projectId, waiting.has(projectId))
+  }
+
+  /** Has a project tended when its turn comes, if anything is due; forgets it when nothing is for long. */
+  async function queue(projectId: string, waits: boolean): Promise<void> {
+    const state = await stateOf(projectId)
+    if (state === null) return
+    const nowMs = monotonicMs()
+    if (waits) state.idleMs = nowMs + IDLE_MS
+    const isDue = (waits && nowMs >= state.dueMs) || nowMs >= state.tendMs
+    if (!isDue || state.turn.activeCount > 0) return
+    if (nowMs >= state.idleMs) return void states.delete(projectId)
+    queued.add(projectId)
+    // Owned by `atOnce`, which `close` waits for; `tend` tells its own failures.
+    void atOnce(() => tend(projectId, waits)).finally(() => queued.delete(projectId))
   }
 
   let isClosing = false

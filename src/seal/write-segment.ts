@@ -16,6 +16,7 @@ export interface NewSegment {
 export interface SealProject {
   readonly projectId: string
   readonly retentionDays: number
+  readonly createdAtMs: number
 }
 
 /** How a segment is written. */

@@ -33,6 +33,8 @@ export interface Root {
   readonly publication: string
   /** All events acknowledged before it are in. Milliseconds since 1970. */
   readonly asOfMs: number
+  /** Raw rows are being sealed, since commits may have expired: to be done again if it is broken off. */
+  readonly isRecovering: boolean
   readonly hashKey: HashKey
   readonly readGroupCount: number
   readonly writers: Readonly<Record<string, WriterPosition>>
@@ -50,17 +52,22 @@ export interface Root {
 /** A page: the merged segments that hold events of a month. */
 export type Page = readonly SegmentRef[]
 
-export function emptyRoot(publication: string, hashKey: HashKey, hour: number): Root {
+/** The root of a project that is there since an hour, before anything is published. */
+export function emptyRoot(
+  hashKey: HashKey,
+  { hour, sinceHour }: { readonly hour: number; readonly sinceHour: number },
+): Root {
   return {
-    ...{ publication, hashKey, hour },
+    ...{ publication: '', hashKey, hour },
     asOfMs: 0,
+    isRecovering: false,
     readGroupCount: 1,
     writers: {},
     fresh: [],
     pages: {},
     userLists: [],
     // Whoever tried to publish before may have left objects behind.
-    sweptHour: hour - LOOSE_HOURS_MAX,
+    sweptHour: Math.max(hour - LOOSE_HOURS_MAX, sinceHour - 1),
   }
 }
 
@@ -75,7 +82,7 @@ export function decodeRoot(bytes: Uint8Array): Root {
   return root
 }
 
-/** Returns every object that a root leads to by itself; its pages name more (`segmentsOf`). */
+/** Returns every object that a root leads to by itself; its pages name more. */
 export function objectsOfRoot({ fresh, pages, userLists }: Root): string[] {
   return [
     ...fresh.map(({ segment }) => segment),

@@ -18,10 +18,7 @@ export type UserMap = ReturnType<typeof openUserMap>
  * `n * 1000 + bucket`. Open addressing, 12 bytes a slot and 18 a user; a bucket grows alone.
  */
 export function openUserMap() {
-  const tables = Array.from({ length: BUCKET_COUNT }, (): BucketTable => ({
-    slots: new Uint32Array(0),
-    count: 0,
-  }))
+  const tables = new Array<BucketTable | undefined>(BUCKET_COUNT).fill(undefined)
   let total = 0
 
   function slotOf(slots: Uint32Array, high: number, low: number): number {
@@ -50,14 +47,14 @@ export function openUserMap() {
   return {
     /** Returns the n of a user; -1 for one that is not in. */
     find(bucket: number, high: number, low: number): number {
-      const { slots } = tables[bucket]!
-      if (slots.length === 0) return ABSENT
+      const slots = tables[bucket]?.slots
+      if (slots === undefined) return ABSENT
       return slots[3 * slotOf(slots, high, low) + 2]! - 1
     },
 
     /** Puts a user in, or the same one again. */
     set(bucket: number, high: number, low: number, n: number): void {
-      const table = tables[bucket]!
+      const table = (tables[bucket] ??= { slots: new Uint32Array(0), count: 0 })
       if (table.count + 1 > (LOAD_MAX * table.slots.length) / 3) grow(table)
       const at = 3 * slotOf(table.slots, high, low)
       if (table.slots[at + 2] === 0) {
@@ -70,7 +67,7 @@ export function openUserMap() {
     },
 
     /** How many users a bucket has: its next free n. */
-    countOf: (bucket: number) => tables[bucket]!.count,
+    countOf: (bucket: number) => tables[bucket]?.count ?? 0,
 
     size: () => total,
   }

@@ -109,9 +109,24 @@ const FunnelAnswer = z.object({
   asOf: isoTime.meta({ description: 'What was acknowledged before this moment is counted.' }),
   definition: z.string().meta({ description: 'What is counted, in one sentence.' }),
   warnings: z.array(z.string()),
-  source: z.literal('events'),
+  source: z.enum(['segments', 'events']),
+  ageMs: z.number().meta({
+    description: 'How long ago the answer was begun: equal questions share one for 5 seconds.',
+  }),
   read: z.object({ partitions: count, bytes: count, events: count, cacheHitBytes: count }),
   tookMs: z.object({ plan: z.number(), read: z.number(), fold: z.number(), total: z.number() }),
+})
+
+const Counts = z.object({
+  counts: z.array(
+    z.object({
+      time: isoTime.meta({ description: 'When the interval begins.' }),
+      count,
+      approximate: z.boolean(),
+    }),
+  ),
+  interval: z.enum(['minute', 'hour', 'day']),
+  asOf: isoTime,
 })
 
 const UserEvents = z.object({
@@ -157,7 +172,7 @@ const Ready = z.object({
 })
 
 const NAMED = {
-  ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, UserEvents },
+  ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, Counts, UserEvents },
   ...{ NewProject, ProjectChange, Project, MadeProject, NewKey, MadeKey, Ready },
   Projects: z.object({ projects: z.array(Project) }),
   Keys: z.object({ keys: z.array(ListedKey) }),

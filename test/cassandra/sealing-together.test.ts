@@ -104,6 +104,10 @@ test('an answer says that it is as of no later than now, whatever a wrong clock 
   await writer.commit(someEvents(10))
   const freshness = openFreshness({ ...stores, clock, sealNow: () => Promise.reject(new Error()) })
   const project = { projectId, name: 'a', timeZone: 'UTC', retentionDays: 400, weekStart: 1 }
-  const { asOfMs } = await freshness.view({ ...project, createdAtMs: 0 }, 'sealed')
+  const { asOfMs } = await freshness.view(
+    { ...project, createdAtMs: 0 },
+    'sealed',
+    new AbortController().signal,
+  )
   expect(asOfMs).toBeLessThanOrEqual(clock.nowMs())
 })

@@ -27,7 +27,7 @@ const pool = openFoldPool({
   onWarning,
   log: silentLog,
 })
-afterAll(() => pool.close())
+afterAll(() => pool.close(AbortSignal.timeout(20_000)))
 await pool.hasBegun
 
 const MEGABYTE = 1_048_576

@@ -100,11 +100,18 @@ const section: fc.Arbitrary<Section> = fc.record({
 const ref: fc.Arbitrary<SegmentRef> = fc.record({
   segment: fc.uuid(),
   ...{ level: fc.nat(9), readGroupCount: fc.constantFrom(1, 5, 25, 125), firstDay: fc.integer() },
-  ...{ lastDay: fc.integer(), expiresDay: fc.nat(), rowCount: fc.nat(), packBytes: fc.nat(), userCount: fc.nat() },
+  ...{
+    lastDay: fc.integer(),
+    expiresDay: fc.nat(),
+    rowCount: fc.nat(),
+    packBytes: fc.nat(),
+    userCount: fc.nat(),
+  },
   section: fc.option(section),
 })
 const root: fc.Arbitrary<Root> = fc.record({
   publication: fc.uuid(),
+  isRecovering: fc.boolean(),
   asOfMs: fc.maxSafeNat(),
   hashKey: fc.tuple(word, word),
   readGroupCount: fc.constantFrom(1, 5, 25, 125),
@@ -135,7 +142,7 @@ describe('a root', () => {
   })
 
   test('of nothing is read as it was written', () => {
-    const given = emptyRoot('a', [1, 2], 3)
+    const given = emptyRoot([1, 2], { hour: 3, sinceHour: 3 })
     expect(decodeRoot(encodeRoot(given))).toEqual(given)
   })
 

@@ -68,7 +68,8 @@ export function openTestSealer(
   const metrics = declareMetrics({ isThread: true })
   const rows = openRowWriter({ ...stores, metrics, batchesInFlightMax: 8 })
   const dependencies = { stores, rows, clock, metrics, log: silentLog }
-  return openProjectSealer({ projectId, retentionDays }, dependencies)
+  const createdAtMs = Date.now()
+  return openProjectSealer({ projectId, retentionDays, createdAtMs }, dependencies)
 }
 
 export interface PublishedEvent {
