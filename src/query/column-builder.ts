@@ -1,6 +1,7 @@
 import { DAY_MS, dayOf } from '../event/day.ts'
 import { propertyAt } from '../event/property.ts'
-import type { DayRuns, Run, Value } from '../segment/columns.ts'
+import type { DayRuns, Run } from '../segment/columns.ts'
+import { openDictionary } from '../segment/dictionary.ts'
 
 /** One event on its way into columns. `properties` is JSON text, or empty when none are asked about. */
 export interface ColumnEvent {
@@ -80,21 +81,4 @@ interface OpenRun {
   readonly users: number[]
   /** By property asked about. */
   readonly codes: readonly number[][]
-}
-
-/** Numbers the values of one property, the same for all runs. */
-function openDictionary() {
-  const values: (Value | null)[] = [null]
-  const codes = new Map<Value | null, number>([[null, 0]])
-  return {
-    values,
-    codeOf(value: Value | null): number {
-      let code = codes.get(value)
-      if (code === undefined) {
-        codes.set(value, (code = values.length))
-        values.push(value)
-      }
-      return code
-    },
-  }
 }

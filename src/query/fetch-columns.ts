@@ -5,7 +5,7 @@ import { chunksOf, damaged, type Chunk, type ObjectId, type Objects } from '../s
 import type { ColumnRange, Fetched, FetchTask } from './worker-messages.ts'
 
 /** Objects read at once by a thread. */
-const OBJECTS_IN_FLIGHT_MAX = 12
+const OBJECTS_IN_FLIGHT_MAX = 4
 
 /** Reads ranges of columns into memory that all threads share. */
 export function openFetch(objects: Objects) {

@@ -17,6 +17,7 @@ const OBJECT = 'f01d0000-0000-4000-8000-000000000000'
 const OBJECT_ROWS = 122_880
 const OBJECT_RUNS = 30
 const READS = 36
+const SMALL_READS = 480
 const READS_IN_FLIGHT = 12
 const ROWS_BY_NAME = { a: 6_000, b: 2_000, c: 1_000 }
 const ROUNDS = 8
@@ -79,7 +80,11 @@ async function readMadeUp(
     if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
     await objects.write({ projectId: PROJECT, object: OBJECT }, columns, 0)
   }
+  // Most of what is compiled is run once a read, whatever its size.
+  const small = { object: OBJECT, ranges: [timeHigh!], times: [], areWhole: true }
+  const readSmall = () => fetch({ kind: 'fetch', projectId: PROJECT, objects: [small] })
   const readOften = async () => {
+    for (let reads = 0; reads < SMALL_READS / READS_IN_FLIGHT; reads++) await readSmall()
     for (let reads = 0; reads < READS / READS_IN_FLIGHT; reads++) await read()
   }
   await Promise.all(Array.from({ length: READS_IN_FLIGHT }, readOften))

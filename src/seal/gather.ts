@@ -6,7 +6,7 @@ import type { WriterHead, WriterHeads } from '../store/writer-heads.ts'
 import type { Writers } from '../store/writers.ts'
 
 /** What one pass takes at most, so that it fits in memory several times over. */
-const BLOCK_BYTES_PER_PASS_MAX = 33_554_432
+const BLOCK_BYTES_PER_PASS_MAX = 16_777_216
 /** How long a writer's heartbeat must not have changed before its gaps are void. */
 export const SILENT_MS = 30_000
 

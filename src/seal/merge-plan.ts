@@ -9,8 +9,8 @@ const FRESH_COUNT_MIN = 16
 /** Beyond it merging goes before sealing. */
 export const FRESH_COUNT_MAX = 64
 /** Level-0 rows that are worth merging, and that are merged at a time: bounds memory. */
-const FRESH_ROWS_MIN = 1_000_000
-const MERGE_ROWS_MAX = 2_000_000
+const FRESH_ROWS_MIN = 500_000
+const MERGE_ROWS_MAX = 1_000_000
 const MERGE_BYTES_MAX = 100_663_296
 /** So many segments of a level make one of the next. */
 const FAN_IN = 4
