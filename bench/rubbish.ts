@@ -78,7 +78,7 @@ async function isRight(
     return (await response.json()) as { accepted?: number; steps?: { users: number }[] }
   }
   const stored = await post('/v1/events', writeKey, { event, userId: 'right' })
-  const asked = await post('/v1/funnels', readKey, { steps: [{ event }] })
+  const asked = await post('/v1/funnels', readKey, { steps: [{ event }], freshness: 'now' })
   return stored.accepted === 1 && asked.steps?.[0]?.users === 1
 }
 
