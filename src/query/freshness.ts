@@ -1,14 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
-import type { Root } from '../segment/root.ts'
+import { AS_OF_SKEW_MS, type Root } from '../segment/root.ts'
 import type { Arrivals } from '../store/arrivals.ts'
 import type { Project } from '../store/projects.ts'
 import type { PublishedRoot, Snapshots } from '../store/snapshots.ts'
 import type { Writers } from '../store/writers.ts'
 import { unlessCancelled } from './cancel.ts'
-
-/** How far apart the clocks of the machines may be before `asOf` says too much. */
-const SKEW_MS = 1_000
 
 /** Publishes all of a project that was acknowledged before the call. */
 export type SealNow = (projectId: string) => Promise<{ readonly asOfMs: number }>
@@ -51,7 +48,7 @@ export function openFreshness(dependencies: {
     const published = await snapshots.root(projectId)
     const waiting = await isWaiting(projectId, published.root)
     // A root that says to be of later was published by a wrong clock.
-    const seenMs = startMs - SKEW_MS
+    const seenMs = startMs - AS_OF_SKEW_MS
     const asOfMs = waiting ? Math.min(published.root?.asOfMs ?? 0, seenMs) : seenMs
     return { ...published, asOfMs, isWaiting: waiting }
   }

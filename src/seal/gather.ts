@@ -1,15 +1,17 @@
 import { decodeBlockColumns, type BlockColumns } from '../segment/block.ts'
 import type { Root, WriterPosition } from '../segment/root.ts'
-import { SEQUENCES_PER_PAGE, type Arrival, type Arrivals } from '../store/arrivals.ts'
-import { damagedArrival } from '../store/arrivals.ts'
+import {
+  decodedArrival,
+  SEQUENCES_PER_PAGE,
+  type Arrival,
+  type Arrivals,
+} from '../store/arrivals.ts'
 import type { WriterHead, WriterHeads } from '../store/writer-heads.ts'
 import type { Writers } from '../store/writers.ts'
+import { openSilenceTest } from './silence.ts'
 
 /** What one pass takes at most, so that it fits in memory several times over. */
 const BLOCK_BYTES_PER_PASS_MAX = 16_777_216
-/** How long a writer's heartbeat must not have changed before its gaps are void. */
-export const SILENT_MS = 30_000
-
 /** More commits than can be in flight; what leaves more gaps has expired. */
 const GAPS_MAX = 1_024
 
@@ -26,9 +28,6 @@ export interface Gathered {
   readonly isMissing: boolean
 }
 
-/** When a sealer saw a writer's heartbeat change last, by its own monotonic clock. */
-export type Silences = Map<string, { readonly beat: number; readonly sinceMs: number }>
-
 export type Gather = ReturnType<typeof openGather>
 
 /** Looks for what the writers of a project took in, beyond what its root says is sealed. */
@@ -39,19 +38,7 @@ export function openGather(dependencies: {
   readonly monotonicMs: () => number
 }) {
   const { arrivals, writers, writerHeads, monotonicMs } = dependencies
-
-  /** `lookedMs` is from before the head was read: what came later is not held against the writer. */
-  function isSilent(
-    silences: Silences,
-    { writer, lookedMs }: { readonly writer: string; readonly lookedMs: number },
-    head: WriterHead | null,
-  ): boolean {
-    const beat = head?.beat ?? -1
-    const seen = silences.get(writer)
-    if (seen?.beat === beat) return lookedMs - seen.sinceMs >= SILENT_MS
-    silences.set(writer, { beat, sinceMs: monotonicMs() })
-    return false
-  }
+  const isSilent = openSilenceTest(monotonicMs)
 
   /** Reads a writer's blocks after its position, and in its gaps, up to `bytesMax`. */
   async function readWriter(
@@ -84,11 +71,7 @@ export function openGather(dependencies: {
     return { found, bytes, through, isWhole: bytes < bytesMax }
   }
 
-  return async function gather(
-    projectId: string,
-    root: Root,
-    silences: Silences,
-  ): Promise<Gathered> {
+  return async function gather(projectId: string, root: Root): Promise<Gathered> {
     const blocks: BlockColumns[] = []
     const positions: Record<string, WriterPosition> = {}
     const unfinished: { writer: string; rowsThrough: number }[] = []
@@ -107,7 +90,7 @@ export function openGather(dependencies: {
       const lookedMs = monotonicMs()
       const head = await writerHeads.read(writer)
       // Silence is judged before the blocks are read: this look is the one after it.
-      const silent = isSilent(silences, { writer, lookedMs }, head)
+      const silent = isSilent(writer, head, lookedMs)
       if (bytesLeft <= 0) {
         positions[writer] = position
         isDrained = false
@@ -117,7 +100,7 @@ export function openGather(dependencies: {
       bytesLeft -= read.bytes
       isDrained &&= read.isWhole
       for (const { sequence, block } of read.found)
-        blocks.push(decoded(projectId, writer, sequence, block))
+        blocks.push(decodedArrival({ projectId, writer, sequence }, block, decodeBlockColumns))
       const told = head?.projects.get(projectId)?.rowsWholeThrough ?? -1
       const { next, isLost } = nextPosition(position, read, told)
       isMissing ||= isLost
@@ -164,13 +147,5 @@ function nextPosition(
   return {
     next: { through, gaps: open, rowsThrough, isClosed: false },
     isLost,
-  }
-}
-
-function decoded(projectId: string, writer: string, sequence: number, block: Buffer) {
-  try {
-    return decodeBlockColumns(block)
-  } catch (error) {
-    throw damagedArrival({ projectId, writer, sequence }, error)
   }
 }

@@ -5,7 +5,7 @@ import type { Page, Root, UserListRef } from '../segment/root.ts'
 import { joinSections, splitByReadGroup, type SectionRows } from '../segment/section.ts'
 import { USER_INDEX, userIndexOf, type ListedUser } from '../segment/user-list.ts'
 import type { ObjectId, Objects } from '../store/objects.ts'
-import { PAGE, type PublishedRoot, type Snapshots } from '../store/snapshots.ts'
+import { PAGE, type FoundRoot, type PublishedRoot, type Snapshots } from '../store/snapshots.ts'
 import { freshToMerge, readGroupCountOf, worthMerging } from './merge-plan.ts'
 import type { Publish } from './publish.ts'
 import { isExpired, readSegment, usersOf } from './read-segment.ts'
@@ -29,12 +29,9 @@ export type Merged =
   | { readonly outcome: 'none' | 'lost' }
   | {
       readonly outcome: 'merged'
-      readonly published: PublishedRoot
       /** Lists made of users that were published before. */
       readonly userLists: readonly string[]
     }
-
-type Found = PublishedRoot & { readonly root: Root }
 
 export type Merge = ReturnType<typeof openMerge>
 
@@ -54,7 +51,7 @@ export function openMerge(dependencies: {
   /** Replaces level-0 segments by merged ones, and their new users by a list. */
   async function mergeFresh(
     project: SealProject,
-    from: Found,
+    from: FoundRoot,
     { inputs, userCount }: { readonly inputs: readonly SegmentRef[]; readonly userCount: number },
   ): Promise<Merged> {
     const { projectId, retentionDays } = project
@@ -132,7 +129,7 @@ export function openMerge(dependencies: {
     })
     if (published === null) return { outcome: 'lost' }
     const userLists = lists.made.map(({ ref }) => ref.object)
-    return { outcome: 'merged', published, userLists }
+    return { outcome: 'merged', userLists }
   }
 
   async function writeUserList(id: ObjectId, users: readonly ListedUser[]): Promise<void> {
@@ -142,7 +139,7 @@ export function openMerge(dependencies: {
 
   async function mergeMonth(
     project: SealProject,
-    from: Found,
+    from: FoundRoot,
     inputs: readonly SegmentRef[],
   ): Promise<Merged> {
     const parts: SectionRows[] = []
@@ -204,7 +201,7 @@ export function openMerge(dependencies: {
     /** Does one merge, if there is any to be done: level 0 first. */
     async mergeOnce(
       project: SealProject,
-      from: Found,
+      from: FoundRoot,
       countUsers: () => Promise<number>,
     ): Promise<Merged> {
       const inputs = freshToMerge(from.root, nowMs())

@@ -2,16 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, HOUR_MS } from '../event/day.ts'
-import type { Event } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { emptyRoot, type Root } from '../segment/root.ts'
-import { damagedArrival } from '../store/arrivals.ts'
+import { AS_OF_SKEW_MS, emptyRoot, type Root } from '../segment/root.ts'
+import { decodedArrival } from '../store/arrivals.ts'
 import type { RowWriter } from '../store/row-writer.ts'
-import type { PublishedRoot } from '../store/snapshots.ts'
+import type { FoundRoot, PublishedRoot } from '../store/snapshots.ts'
 import type { Stores } from '../store/stores.ts'
 import { decodeBlock, type BlockColumns } from '../segment/block.ts'
-import { openGather, type Gathered, type Silences } from './gather.ts'
+import { openGather, type Gathered } from './gather.ts'
 import { FRESH_COUNT_MAX, readGroupCountOf } from './merge-plan.ts'
 import { openMerge, type Merged } from './merge.ts'
 import { openProjectMemory } from './project-memory.ts'
@@ -21,8 +20,6 @@ import { sealRows } from './seal-pass.ts'
 import { openSweep } from './sweep.ts'
 import { packedSegment, type SealProject } from './write-segment.ts'
 
-/** How far apart the clocks of the machines may be before `asOf` says too much. */
-const SKEW_MS = 1_000
 /** A root that says it is of so far ahead was published by a wrong clock. */
 const WRONG_CLOCK_MS = 60_000
 /** Blocks are kept for 14 days; what was not sealed for so long may be gone. */
@@ -47,8 +44,6 @@ export interface SealOutcome {
   readonly published: PublishedRoot
 }
 
-type Found = PublishedRoot & { readonly root: Root }
-
 export type ProjectSealer = ReturnType<typeof openProjectSealer>
 
 /** Seals and merges one project. One thing at a time: the caller waits for each before the next. */
@@ -62,10 +57,9 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
   const publish = openPublish({ ...stores, nowMs })
   const { mergeOnce } = openMerge({ objects, snapshots, publish, nowMs })
   const sweep = openSweep({ ...stores, nowMs })
-  const silences: Silences = new Map()
   let memory = openProjectMemory(projectId, { objects, snapshots, nowMs })
 
-  async function rootNow(): Promise<Found> {
+  async function rootNow(): Promise<FoundRoot> {
     const { version, root } = await snapshots.root(projectId)
     if (root !== null) return { version, root }
     const key = randomBytes(8)
@@ -83,7 +77,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       for (let sequence = rowsThrough + 1; sequence <= through; sequence++) {
         const arrival = await arrivals.read(projectId, writer, sequence)
         if (arrival === null) continue
-        const events = decodedEvents({ projectId, writer, sequence }, arrival.block)
+        const events = decodedArrival({ projectId, writer, sequence }, arrival.block, decodeBlock)
         await rows.write(project, events, AbortSignal.timeout(60_000))
       }
       log.info({ projectId, writer, from: rowsThrough + 1, through }, 'finished a writer’s rows')
@@ -92,7 +86,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
 
   /** Adds events to what is published; null where somebody else published first. */
   async function add(
-    from: Found,
+    from: FoundRoot,
     blocks: readonly BlockColumns[],
     change: Pick<Root, 'writers' | 'asOfMs' | 'isRecovering'>,
   ): Promise<PublishedRoot | null> {
@@ -133,12 +127,12 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       }
   }
 
-  async function seal(from: Found): Promise<SealOutcome | null> {
+  async function seal(from: FoundRoot): Promise<SealOutcome | null> {
     const startMs = nowMs()
-    const gathered = await gather(projectId, from.root, silences)
+    const gathered = await gather(projectId, from.root)
     const { blocks, isDrained, isChanged, isMissing, writers } = gathered
     const eventCount = blocks.reduce((sum, block) => sum + block.eventCount, 0)
-    const seenMs = startMs - SKEW_MS
+    const seenMs = startMs - AS_OF_SKEW_MS
     const ageMs = seenMs - from.root.asOfMs
     const isLongAgo = from.root.asOfMs > 0 && ageMs > ARRIVALS_LIFE_MS
     // Of before there was sealing, or of so long ago that no writer is known any more.
@@ -164,7 +158,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
   }
 
   /** Does what may meet objects that others have deleted since: then they published, and it is lost. */
-  async function unlessOvertaken<T>(from: Found, work: () => Promise<T>, lost: T): Promise<T> {
+  async function unlessOvertaken<T>(from: FoundRoot, work: () => Promise<T>, lost: T): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -229,17 +223,6 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
 
     /** Deletes objects that nothing has led to for an hour. */
     sweep: () => sweep(projectId),
-  }
-}
-
-function decodedEvents(
-  at: { readonly projectId: string; readonly writer: string; readonly sequence: number },
-  block: Buffer,
-): Event[] {
-  try {
-    return decodeBlock(block)
-  } catch (error) {
-    throw damagedArrival(at, error)
   }
 }
 

@@ -4,10 +4,9 @@ import { AppError } from '../error.ts'
 import type { WriterPosition } from '../segment/root.ts'
 import { isPassing } from '../store/retry.ts'
 import { LEASE_MS } from '../store/seal-leases.ts'
-import type { WriterHead } from '../store/writer-heads.ts'
 import { ALL_PROJECTS } from '../store/writers.ts'
-import { SILENT_MS } from './gather.ts'
 import { openProjectSealer, type ProjectSealer, type SealDependencies } from './project-sealer.ts'
+import { openSilenceTest } from './silence.ts'
 
 /** How often the heartbeats are looked at. */
 const LOOK_MS = 500
@@ -59,7 +58,7 @@ export function openSealer(dependencies: SealDependencies) {
   const finished = new Set<string>()
   /** When all projects are to be looked at again, whether or not a writer tells of them. */
   let allMs = -Infinity
-  const lastBeats = new Map<string, { readonly beat: number; readonly sinceMs: number }>()
+  const isSilent = openSilenceTest(monotonicMs)
 
   async function loadState(projectId: string): Promise<ProjectState | null> {
     const project = await projects.read(projectId)
@@ -153,15 +152,6 @@ export function openSealer(dependencies: SealDependencies) {
     const sealed = state.sealed.get(writer)
     if (sealed === undefined) return true
     return !sealed.isClosed && (silent || told > sealed.through || sealed.gaps.length > 0)
-  }
-
-  /** `lookedMs` is from before the head was read. */
-  function isSilent(writer: string, head: WriterHead | null, lookedMs: number): boolean {
-    const beat = head?.beat ?? -1
-    const seen = lastBeats.get(writer)
-    if (seen?.beat === beat) return lookedMs - seen.sinceMs >= SILENT_MS
-    lastBeats.set(writer, { beat, sinceMs: monotonicMs() })
-    return false
   }
 
   /** Finds the projects that writers told of since they were sealed. */

@@ -5,6 +5,9 @@ const FORMAT = 1
 /** Notes of loose objects are kept for 30 days. */
 export const LOOSE_HOURS_MAX = 720
 
+/** How far apart the clocks of the machines may be before `asOf` says too much. */
+export const AS_OF_SKEW_MS = 1_000
+
 /** How far the events of a writer are sealed. */
 export interface WriterPosition {
   /** Every number up to this one is sealed, but for the gaps. -1: none. */

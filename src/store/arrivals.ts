@@ -93,7 +93,7 @@ export function openArrivals(session: Session) {
 }
 
 /** What is told of a block whose bytes are not as they were written: where it is. */
-export function damagedArrival(
+function damagedArrival(
   at: { readonly projectId: string; readonly writer: string; readonly sequence: number },
   cause: unknown,
 ): AppError {
@@ -101,6 +101,19 @@ export function damagedArrival(
   const why = cause instanceof Error ? cause.message : String(cause)
   const partition = `arrivals (project '${projectId}', writer ${writer}, page ${pageOf(sequence)})`
   return new AppError('DATA_DAMAGED', `${partition}, sequence ${sequence}: ${why}`, { cause })
+}
+
+/** Returns what `decode` makes of a block. Throws DATA_DAMAGED for one that it refuses. */
+export function decodedArrival<T>(
+  at: { readonly projectId: string; readonly writer: string; readonly sequence: number },
+  block: Buffer,
+  decode: (block: Buffer) => T,
+): T {
+  try {
+    return decode(block)
+  } catch (error) {
+    throw damagedArrival(at, error)
+  }
 }
 
 function pageOf(sequence: number): bigint {

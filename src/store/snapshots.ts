@@ -11,6 +11,9 @@ export interface PublishedRoot {
   readonly root: Root | null
 }
 
+/** A root that is there, or that begins a project. */
+export type FoundRoot = PublishedRoot & { readonly root: Root }
+
 export type Snapshots = ReturnType<typeof openSnapshots>
 
 /**
