@@ -68,6 +68,7 @@ export function openQuestions(dependencies: {
     }),
     userEvents: openUserEvents({
       ...stores,
+      readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
       admit: openAdmission({
         kind: 'user',
         inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,

@@ -1,9 +1,12 @@
+import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
-import type { StoredEvent } from '../store/event-row.ts'
+import { groupBy } from '../group-by.ts'
+import type { EventPosition } from '../store/event-row.ts'
+import type { Events } from '../store/events.ts'
 import type { Project } from '../store/projects.ts'
-import type { TimelinePosition, UserTimeline } from '../store/user-timeline.ts'
+import type { UserTimeline } from '../store/user-timeline.ts'
 import type { Admission } from './admission.ts'
 
 export const USER_EVENTS_MAX = 1_000
@@ -14,46 +17,61 @@ const EVENT_ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type UserEvents = ReturnType<typeof openUserEvents>
 
-/** A user's newest events, from the timeline: months newest first, a few at a time. */
+/** A user's newest events: found in the timeline, months newest first, and read day by day. */
 export function openUserEvents(dependencies: {
   readonly userTimeline: UserTimeline
+  readonly events: Events
+  readonly readsInFlightMax: number
   readonly admit: Admission
   readonly clock: Clock
 }) {
-  const { userTimeline, admit, clock } = dependencies
+  const { userTimeline, events, readsInFlightMax, admit, clock } = dependencies
+  const limit = pLimit(readsInFlightMax)
 
-  /** Reads up to `count` rows of one month, each event of a day once; `seen` tells of newer copies. */
-  async function readMonth(read: MonthRead, count: number, seen: Set<string>) {
-    const found: StoredEvent[] = []
+  /** Finds up to `count` events of one month, each of a day once; `seen` tells of newer copies. */
+  async function findInMonth(read: MonthRead, count: number, seen: Set<string>) {
+    const found: EventPosition[] = []
     let { before } = read
     while (found.length < count) {
       const rowsMax = count - found.length
-      const rows = await userTimeline.newest({ ...read, before, rowsMax })
-      for (const event of rows) {
-        const key = copyKey(event)
-        if (!seen.has(key)) found.push(event)
+      const positions = await limit(() => userTimeline.newest({ ...read, before, rowsMax }))
+      for (const position of positions) {
+        const key = copyKey(position)
+        if (!seen.has(key)) found.push(position)
         seen.add(key)
       }
-      if (rows.length < rowsMax) break
-      before = rows.at(-1)!
+      if (positions.length < rowsMax) break
+      before = positions.at(-1)!
     }
     return found
   }
 
-  async function newest(project: Project, userId: string, page: UserEventsPage) {
+  /** Reads found events, in their order. One that is told but not there yet was not acknowledged. */
+  async function readFound(projectId: string, userId: string, found: readonly EventPosition[]) {
+    const byDay = groupBy(found, ({ eventTimeMs }) => dayOf(eventTimeMs))
+    const reads = [...byDay].map(([day, positions]) =>
+      limit(() => events.find({ projectId, userId, day, positions })),
+    )
+    const read = (await Promise.all(reads)).flat()
+    const byPosition = new Map(read.map((event) => [positionKey(event), event]))
+    return found.flatMap((position) => byPosition.get(positionKey(position)) ?? [])
+  }
+
+  /** Finds one event more than the page takes, where there is one. */
+  async function find(project: Project, userId: string, page: UserEventsPage) {
     const { projectId, retentionDays } = project
     const nowMs = clock.nowMs()
     const startMs = nowMs - retentionDays * DAY_MS
     const count = page.limit + 1
     const seen = new Set<string>()
     const newestMs = nowMs + 2 * DAY_MS
-    let before: TimelinePosition = { eventTimeMs: newestMs, eventId: EVENT_ID_LAST }
+    let before: EventPosition = { eventTimeMs: newestMs, eventId: EVENT_ID_LAST }
     if (page.cursor !== undefined) {
       before = positionOf(page.cursor, newestMs)
       const later = await userTimeline.laterIdsOfDay({ projectId, userId, from: before })
       for (const eventId of later) seen.add(copyKey({ eventId, eventTimeMs: before.eventTimeMs }))
     }
-    const found: StoredEvent[] = []
+    const found: EventPosition[] = []
     let month = monthOf(before.eventTimeMs)
     for (let wave = 0; found.length < count && month >= monthOf(startMs); wave++) {
       const width = WAVES[wave] ?? WAVES.at(-1)!
@@ -65,7 +83,7 @@ export function openUserEvents(dependencies: {
             const end = { eventTimeMs: monthStartMs(one + 1), eventId: EVENT_ID_LAST }
             const start = one === monthOf(before.eventTimeMs) ? before : end
             const read = { projectId, userId, month: one, startMs, before: start }
-            return readMonth(read, count - found.length, seen)
+            return findInMonth(read, count - found.length, seen)
           }),
       )
       found.push(...parts.flat())
@@ -77,10 +95,15 @@ export function openUserEvents(dependencies: {
   return {
     /** Returns up to `limit` events, newest first, and a cursor while there are older ones. */
     async ask(project: Project, userId: string, page: UserEventsPage) {
-      const found = await admit(() => newest(project, userId, page))
-      const events = found.slice(0, page.limit)
-      const hasMore = found.length > page.limit
-      return { events, cursor: hasMore ? cursorOf(events.at(-1)!) : undefined }
+      return await admit(async () => {
+        const found = await find(project, userId, page)
+        const shown = found.slice(0, page.limit)
+        const hasMore = found.length > page.limit
+        return {
+          events: await readFound(project.projectId, userId, shown),
+          cursor: hasMore ? cursorOf(shown.at(-1)!) : undefined,
+        }
+      })
     },
   }
 }
@@ -95,19 +118,23 @@ interface MonthRead {
   readonly userId: string
   readonly month: number
   readonly startMs: number
-  readonly before: TimelinePosition
+  readonly before: EventPosition
 }
 
 // Copies of an event have its id, and lie on its day.
-function copyKey({ eventTimeMs, eventId }: TimelinePosition): string {
+function copyKey({ eventTimeMs, eventId }: EventPosition): string {
   return `${dayOf(eventTimeMs)} ${eventId}`
 }
 
-function cursorOf({ eventTimeMs, eventId }: TimelinePosition): string {
-  return Buffer.from(`${eventTimeMs} ${eventId}`).toString('base64url')
+function positionKey({ eventTimeMs, eventId }: EventPosition): string {
+  return `${eventTimeMs} ${eventId}`
 }
 
-function positionOf(cursor: string, newestMs: number): TimelinePosition {
+function cursorOf(position: EventPosition): string {
+  return Buffer.from(positionKey(position)).toString('base64url')
+}
+
+function positionOf(cursor: string, newestMs: number): EventPosition {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
   const match = /^(-?\d{1,16}) ([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$/.exec(text)
   if (match === null)

@@ -14,6 +14,13 @@ export interface RowWrite {
   readonly sizeBytes: number
 }
 
+/** Where an event stands among those of its bucket, or of its user: by time, then by id. */
+export interface EventPosition {
+  readonly eventTimeMs: number
+  /** As text. */
+  readonly eventId: string
+}
+
 /** An event as it is told to those who ask; `properties` is the JSON text that was sent. */
 export interface StoredEvent extends Omit<Event, 'eventId' | 'sentId'> {
   /** As text. */
@@ -22,8 +29,8 @@ export interface StoredEvent extends Omit<Event, 'eventId' | 'sentId'> {
   readonly id: string
 }
 
-/** The columns that `events` and `user_timeline` share, after their keys. */
-export const SHARED_COLUMNS =
+/** The columns of what was sent, in the order of `EventCells.sent`. */
+export const SENT_COLUMNS =
   'event, anonymous_id, session_id, sent_uuid, sent_id, received_at, properties'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -32,13 +39,13 @@ const ROW_OVERHEAD_BYTES = 160
 
 /**
  * The values of an event's rows, as Cassandra takes them: the driver sends a Buffer as it is, whatever the
- * column's type, so both tables share one encoding.
+ * column's type, so both tables share the encoding of their keys.
  */
 export interface EventCells {
   readonly eventTime: Buffer
   readonly eventId: Buffer
   readonly userId: Buffer
-  readonly shared: readonly unknown[]
+  readonly sent: readonly unknown[]
   readonly ttl: Buffer
   readonly sizeBytes: number
 }
@@ -46,7 +53,7 @@ export interface EventCells {
 export function eventCells(event: Event, retentionDays: number): EventCells {
   const { sentId, eventTimeMs, receivedAtMs } = event
   const isUuid = sentId !== null && UUID.test(sentId)
-  const shared = [
+  const sent = [
     Buffer.from(event.eventName),
     textCell(event.anonymousId),
     textCell(event.sessionId),
@@ -56,7 +63,7 @@ export function eventCells(event: Event, retentionDays: number): EventCells {
     Buffer.from(event.properties),
   ]
   const userId = Buffer.from(event.userId)
-  const textBytes = shared.reduce<number>(
+  const textBytes = sent.reduce<number>(
     (bytes, cell) => bytes + (cell instanceof Buffer ? cell.length : 0),
     userId.length,
   )
@@ -64,7 +71,7 @@ export function eventCells(event: Event, retentionDays: number): EventCells {
     eventTime: timestampCell(eventTimeMs),
     eventId: event.eventId,
     userId,
-    shared,
+    sent,
     ttl: intKey(ttlSeconds(eventTimeMs, retentionDays, receivedAtMs)),
     sizeBytes: ROW_OVERHEAD_BYTES + textBytes,
   }
@@ -90,6 +97,7 @@ export function ttlSeconds(eventTimeMs: number, retentionDays: number, nowMs: nu
   return Math.max(1, Math.ceil((endMs - nowMs) / 1000))
 }
 
+/** Reads an event from a row of `events`. */
 export function storedEventOf(row: types.Row, userId: string): StoredEvent {
   const eventId = String(row['event_id'])
   const sentUuid = row['sent_uuid'] as types.Uuid | null

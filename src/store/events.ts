@@ -1,23 +1,39 @@
-import type { types } from 'cassandra-driver'
+import { types } from 'cassandra-driver'
 import { bucketOf } from '../event/bucket.ts'
 import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
-import { SHARED_COLUMNS, type EventCells, type RowWrite } from './event-row.ts'
+import {
+  SENT_COLUMNS,
+  storedEventOf,
+  type EventCells,
+  type EventPosition,
+  type RowWrite,
+  type StoredEvent,
+} from './event-row.ts'
 import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
 
 const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
-  ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+  ${SENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+
+const PARTITION = 'project = ? AND bucket = ? AND day = ?'
 
 const scanOf = (columns: string): Statement => ({
   table: 'events',
   operation: 'scan',
-  cql: `SELECT event_time, event_id, user_id, event${columns} FROM events
-    WHERE project = ? AND bucket = ? AND day = ?`,
+  cql: `SELECT event_time, event_id, user_id, event${columns} FROM events WHERE ${PARTITION}`,
 })
 const SCAN = scanOf('')
 const SCAN_WITH_PROPERTIES = scanOf(', properties')
+const FIND: Statement = {
+  table: 'events',
+  operation: 'find',
+  cql: `SELECT event_time, event_id, ${SENT_COLUMNS} FROM events
+    WHERE ${PARTITION} AND (event_time, event_id) IN ?`,
+}
 
 export const EVENT_PAGE_ROWS_MAX = 2_000
+/** As many as our guardrail lets into one IN; a page of them fits, if each takes 64 KiB. */
+const FOUND_AT_ONCE_MAX = 100
 
 export interface ScannedEvent {
   readonly eventTimeMs: number
@@ -38,14 +54,36 @@ export function openEvents(session: Session) {
       const bucket = bucketOf(event.userId)
       const day = dayOf(event.eventTimeMs)
       const key = [projectId, smallintKey(bucket), intKey(day)]
-      const { eventTime, eventId, userId, shared, ttl, sizeBytes } = cells
+      const { eventTime, eventId, userId, sent, ttl, sizeBytes } = cells
       return {
         cql: INSERT,
-        values: [...key, eventTime, eventId, userId, ...shared, ttl],
+        values: [...key, eventTime, eventId, userId, ...sent, ttl],
         partition: `${bucket} ${day}`,
         routingKey: () => routingKeyOf(...key),
         sizeBytes,
       }
+    },
+
+    /** Returns a user's events at these positions, of one UTC day; in no order, without those not there. */
+    async find(read: {
+      readonly projectId: string
+      readonly userId: string
+      readonly day: number
+      readonly positions: readonly EventPosition[]
+    }): Promise<StoredEvent[]> {
+      const { projectId, userId, day, positions } = read
+      const found: StoredEvent[] = []
+      for (let from = 0; from < positions.length; from += FOUND_AT_ONCE_MAX) {
+        const keys = positions
+          .slice(from, from + FOUND_AT_ONCE_MAX)
+          .map(
+            ({ eventTimeMs, eventId }) =>
+              new types.Tuple(new Date(eventTimeMs), types.Uuid.fromString(eventId)),
+          )
+        const rows = await session.execute(FIND, [projectId, bucketOf(userId), day, keys])
+        found.push(...rows.map((row) => storedEventOf(row, userId)))
+      }
+      return found
     },
 
     /**

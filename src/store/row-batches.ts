@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts'
 import type { RowWrite } from './event-row.ts'
 
 /** Above this the server warns of partitions in a batch. */
@@ -14,12 +15,13 @@ export function rowBatches(
   rows: readonly RowWrite[],
   replicasOf: (routingKey: () => Buffer) => string,
 ): RowWrite[][] {
-  return groupsBy(rows, (row) => replicasOf(row.routingKey)).flatMap((onReplicas) =>
-    packed(groupsBy(onReplicas, (row) => row.partition)),
-  )
+  const byReplicas = groupBy(rows, (row) => replicasOf(row.routingKey)).values()
+  return [...byReplicas].flatMap((onReplicas) => [
+    ...packed(groupBy(onReplicas, (row) => row.partition).values()),
+  ])
 }
 
-function packed(partitions: readonly RowWrite[][]): RowWrite[][] {
+function packed(partitions: Iterable<RowWrite[]>): RowWrite[][] {
   const batches: RowWrite[][] = []
   let shared: RowWrite[] = []
   let sharedBytes = 0
@@ -59,15 +61,4 @@ function slices(partition: readonly RowWrite[]): RowWrite[][] {
 
 function bytesOf(rows: readonly RowWrite[]): number {
   return rows.reduce((bytes, row) => bytes + row.sizeBytes, 0)
-}
-
-function groupsBy(rows: readonly RowWrite[], keyOf: (row: RowWrite) => string): RowWrite[][] {
-  const groups = new Map<string, RowWrite[]>()
-  for (const row of rows) {
-    const key = keyOf(row)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [row])
-    else group.push(row)
-  }
-  return [...groups.values()]
 }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { dayOf } from '../../src/event/day.ts'
+import type { Event } from '../../src/event/event.ts'
+import type { EventPosition } from '../../src/store/event-row.ts'
 import { anEvent } from '../support/an-event.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
-import { collect, writeRows } from '../support/rows.ts'
+import { collect, uuidOf, writeRows } from '../support/rows.ts'
 
 const { session, stores } = await openTestKeyspace()
 const { events } = stores
@@ -26,6 +28,58 @@ test('an event written twice is read once', async () => {
       ...{ userId: '4711', eventName: 'page_view', properties: '' },
     },
   ])
+})
+
+function find(projectId: string, positions: readonly EventPosition[]) {
+  return events.find({ projectId, userId: '4711', day: bucketDay.day, positions })
+}
+
+const positionOf = ({ eventTimeMs, eventId }: Event) => ({ eventTimeMs, eventId: uuidOf(eventId) })
+
+test('an event is found as it was written', async () => {
+  const uuid = '0b9f9f9e-0d5c-4d43-9d8c-0d6f4f0f1a11'
+  const event = anEvent({
+    ...{ projectId: 'whole', sentId: uuid, anonymousId: 'anon', sessionId: '' },
+    ...{ eventTimeMs: NOON_MS, receivedAtMs: NOON_MS + 1, properties: '{"n":1.0}' },
+  })
+  await writeRows(session, events, { projectId: 'whole' }, [event])
+  const { eventId: _, sentId: __, ...rest } = event
+  expect(await find('whole', [positionOf(event)])).toEqual([
+    { ...rest, id: uuid, eventId: uuidOf(event.eventId) },
+  ])
+})
+
+test.each(['0B9F9F9E-0D5C-4D43-9D8C-0D6F4F0F1A11', '7', 'ü'.repeat(128), '\u0000'])(
+  'the sent id %j comes back as it was',
+  async (sentId) => {
+    const projectId = `id ${sentId}`
+    const event = anEvent({ projectId, sentId, eventTimeMs: NOON_MS })
+    await writeRows(session, events, { projectId }, [event])
+    expect((await find(projectId, [positionOf(event)]))[0]!.id).toBe(sentId)
+  },
+)
+
+test('an event without a sent id has its event id for one', async () => {
+  const event = anEvent({ projectId: 'none', sentId: null, eventTimeMs: NOON_MS })
+  await writeRows(session, events, { projectId: 'none' }, [event])
+  const [found] = await find('none', [positionOf(event)])
+  expect(found!.id).toBe(found!.eventId)
+})
+
+test('of 300 events at a time, those asked for are found, and nothing of what is not there', async () => {
+  const many = Array.from({ length: 300 }, () =>
+    anEvent({ projectId: 'some', eventTimeMs: NOON_MS }),
+  )
+  await writeRows(session, events, { projectId: 'some' }, many)
+  const absent = anEvent({ projectId: 'some', eventTimeMs: NOON_MS })
+  const asked = [...many.filter((_, index) => index % 2 === 0), absent]
+  const found = await find('some', asked.map(positionOf))
+  expect(found.map(({ eventId }) => eventId).sort()).toEqual(
+    asked
+      .slice(0, -1)
+      .map((event) => uuidOf(event.eventId))
+      .sort(),
+  )
 })
 
 test('copies under several times are all read', async () => {
@@ -95,24 +149,19 @@ test('events of 60 KB after thousands of small ones are read, though a page of t
     const found = (await collect(scanOf(projectId, { withProperties }))).flat()
     expect(found).toHaveLength(4_560)
   }
+  expect(await find(projectId, large.map(positionOf))).toHaveLength(560)
 })
 
 test('a row lives to the end of its day, and the retention more', async () => {
   const projectId = 'ttl'
   const receivedAtMs = Date.now()
   const event = anEvent({ projectId, eventTimeMs: NOON_MS, receivedAtMs })
-  for (const table of [events, stores.userTimeline])
-    await writeRows(session, table, { projectId, retentionDays: 30 }, [event])
+  await writeRows(session, events, { projectId, retentionDays: 30 }, [event])
   const expectedS = ((bucketDay.day + 1 + 30) * DAY_MS - receivedAtMs) / 1_000
-  for (const cql of [
-    `SELECT ttl(properties) AS ttl FROM events WHERE project = ? AND bucket = ${bucketDay.bucket}
-       AND day = ${bucketDay.day}`,
-    `SELECT ttl(properties) AS ttl FROM user_timeline WHERE project = ? AND user_id = '4711'
-       AND month = ${new Date(NOON_MS).getUTCFullYear() * 12 - 1970 * 12 + new Date(NOON_MS).getUTCMonth()}`,
-  ]) {
-    const [row] = await session.execute({ table: 'test', operation: 'ttl', cql }, [projectId])
-    expect(Math.abs((row!['ttl'] as number) - expectedS)).toBeLessThan(60)
-  }
+  const cql = `SELECT ttl(properties) AS ttl FROM events WHERE project = ?
+    AND bucket = ${bucketDay.bucket} AND day = ${bucketDay.day}`
+  const [row] = await session.execute({ table: 'test', operation: 'ttl', cql }, [projectId])
+  expect(Math.abs((row!['ttl'] as number) - expectedS)).toBeLessThan(60)
 })
 
 test('what an event does not have is not written: a scan meets no tombstone', async () => {
@@ -123,7 +172,3 @@ test('what an event does not have is not written: a scan meets no tombstone', as
   await writeRows(session, events, { projectId }, many)
   expect((await collect(scanOf(projectId))).flat()).toHaveLength(300)
 })
-
-function uuidOf(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-}
