@@ -125,7 +125,7 @@ const NAMES = ['page_view', 'product_view', 'add_to_cart', 'checkout', 'purchase
 const PRICES = 2_000
 
 /** Makes events in time order, as a stream would bring them: the same for the same index. */
-function makerOf(count: number): (index: number) => PostedEvent {
+export function makerOf(count: number): (index: number) => PostedEvent {
   const startMs = clock.nowMs() - DAYS * DAY_MS
   const users = Math.max(1, Math.round(count * USERS_PER_EVENT))
   const bytes = Buffer.alloc(20)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS } from './day.ts'
 import type { Event, Rejection, RejectionCode } from './event.ts'
-import { eventIdOf } from './event-id.ts'
+import { eventIdOf, isHeldSentId } from './event-id.ts'
 import { isOpaqueNumber } from './exact-json.ts'
 import { parseIsoTimeMs } from './time.ts'
 
@@ -50,9 +50,10 @@ export function checkEvent(raw: unknown, context: CheckContext): Event | Rejecti
 
   const { userId, anonymousId, sessionId, sentId } = ids
   const { projectId, receivedAtMs } = context
-  const eventId = eventIdOf({ projectId, userId, eventName, sentId: sentId ?? randomUUID() })
+  const id = sentId ?? randomUUID()
+  const eventId = eventIdOf({ projectId, userId, eventName, sentId: id })
   return {
-    ...{ eventId, sentId, eventName, userId, anonymousId, sessionId },
+    ...{ eventId, sentId: isHeldSentId(id) ? null : id, eventName, userId, anonymousId, sessionId },
     ...{ eventTimeMs, receivedAtMs, properties },
   }
 }

@@ -5,7 +5,7 @@
 export interface Event {
   /** 16 bytes; the same for every copy of one event. See `eventIdOf`. */
   readonly eventId: Buffer
-  /** The sender's id; null when the sender gave none. */
+  /** The sender's id; null where the event id holds it (`heldSentId`), or one that we drew. */
   readonly sentId: string | null
   readonly eventName: string
   /** `userId` as sent, else `anon:` + anonymousId. */

@@ -1,6 +1,7 @@
 import { types } from 'cassandra-driver'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
+import { heldSentId } from '../event/event-id.ts'
 import { intKey } from './session.ts'
 
 /** One row to be written, and what a batch must know of it. */
@@ -25,15 +26,15 @@ export interface EventPosition {
 export interface StoredEvent extends Omit<Event, 'eventId' | 'sentId'> {
   /** As text. */
   readonly eventId: string
-  /** The sender's, else the event id. */
+  /** The sender's, or the one that was drawn for it. */
   readonly id: string
 }
 
 /** The columns of what was sent, in the order of `EventCells.sent`. */
-export const SENT_COLUMNS =
-  'event, anonymous_id, session_id, sent_uuid, sent_id, received_at, properties'
+export const SENT_COLUMNS = 'event, anonymous_id, session_id, sent_id, properties'
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** How both rows of an event are written; see `EventCells.written`. */
+export const USING = 'USING TIMESTAMP ? AND TTL ?'
 // Timestamps, TTLs and lengths of a dozen cells, generously.
 const ROW_OVERHEAD_BYTES = 160
 
@@ -46,20 +47,18 @@ export interface EventCells {
   readonly eventId: Buffer
   readonly userId: Buffer
   readonly sent: readonly unknown[]
-  readonly ttl: Buffer
+  /** The values of `USING`: the moment of arrival as the time of writing, in us, and the TTL. */
+  readonly written: readonly Buffer[]
   readonly sizeBytes: number
 }
 
 export function eventCells(event: Event, retentionDays: number): EventCells {
   const { sentId, eventTimeMs, receivedAtMs } = event
-  const isUuid = sentId !== null && UUID.test(sentId)
   const sent = [
     Buffer.from(event.eventName),
     textCell(event.anonymousId),
     textCell(event.sessionId),
-    isUuid ? Buffer.from(sentId.replaceAll('-', ''), 'hex') : types.unset,
-    isUuid ? types.unset : textCell(sentId),
-    timestampCell(receivedAtMs),
+    textCell(sentId),
     Buffer.from(event.properties),
   ]
   const userId = Buffer.from(event.userId)
@@ -68,11 +67,14 @@ export function eventCells(event: Event, retentionDays: number): EventCells {
     userId.length,
   )
   return {
-    eventTime: timestampCell(eventTimeMs),
+    eventTime: bigintCell(eventTimeMs),
     eventId: event.eventId,
     userId,
     sent,
-    ttl: intKey(ttlSeconds(eventTimeMs, retentionDays, receivedAtMs)),
+    written: [
+      bigintCell(1_000 * receivedAtMs),
+      intKey(ttlSeconds(eventTimeMs, retentionDays, receivedAtMs)),
+    ],
     sizeBytes: ROW_OVERHEAD_BYTES + textBytes,
   }
 }
@@ -82,9 +84,9 @@ function textCell(text: string | null): unknown {
   return text === null ? types.unset : Buffer.from(text)
 }
 
-function timestampCell(timeMs: number): Buffer {
+function bigintCell(value: number): Buffer {
   const cell = Buffer.allocUnsafe(8)
-  cell.writeBigInt64BE(BigInt(timeMs))
+  cell.writeBigInt64BE(BigInt(value))
   return cell
 }
 
@@ -97,19 +99,26 @@ export function ttlSeconds(eventTimeMs: number, retentionDays: number, nowMs: nu
   return Math.max(1, Math.ceil((endMs - nowMs) / 1000))
 }
 
-/** Reads an event from a row of `events`. */
-export function storedEventOf(row: types.Row, userId: string): StoredEvent {
-  const eventId = String(row['event_id'])
-  const sentUuid = row['sent_uuid'] as types.Uuid | null
+/** What `storedEventOf` reads of a row of `events`. */
+export const STORED_COLUMNS = `event_time, event_id, ${SENT_COLUMNS},
+  WRITETIME(event) AS written_us`
+
+export function storedEventOf(
+  row: types.Row,
+  { projectId, userId }: { readonly projectId: string; readonly userId: string },
+): StoredEvent {
+  const eventId = row['event_id'] as types.Uuid
+  const eventName = row['event'] as string
+  const sentId = row['sent_id'] as string | null
   return {
-    eventId,
-    id: sentUuid === null ? ((row['sent_id'] as string | null) ?? eventId) : String(sentUuid),
-    eventName: row['event'] as string,
+    eventId: String(eventId),
+    id: sentId ?? heldSentId({ projectId, userId, eventName, eventId: eventId.getBuffer() }),
+    eventName,
     userId,
     anonymousId: row['anonymous_id'] as string | null,
     sessionId: row['session_id'] as string | null,
     eventTimeMs: (row['event_time'] as Date).getTime(),
-    receivedAtMs: (row['received_at'] as Date).getTime(),
+    receivedAtMs: Number(row['written_us']) / 1_000,
     properties: row['properties'] as string,
   }
 }

@@ -4,16 +4,18 @@ import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
 import {
   SENT_COLUMNS,
+  STORED_COLUMNS,
   storedEventOf,
   type EventCells,
   type EventPosition,
   type RowWrite,
   type StoredEvent,
+  USING,
 } from './event-row.ts'
 import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
 
 const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
-  ${SENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
+  ${SENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${USING}`
 
 const PARTITION = 'project = ? AND bucket = ? AND day = ?'
 
@@ -27,7 +29,7 @@ const SCAN_WITH_PROPERTIES = scanOf(', properties')
 const FIND: Statement = {
   table: 'events',
   operation: 'find',
-  cql: `SELECT event_time, event_id, ${SENT_COLUMNS} FROM events
+  cql: `SELECT ${STORED_COLUMNS} FROM events
     WHERE ${PARTITION} AND (event_time, event_id) IN ?`,
 }
 
@@ -54,10 +56,10 @@ export function openEvents(session: Session) {
       const bucket = bucketOf(event.userId)
       const day = dayOf(event.eventTimeMs)
       const key = [projectId, smallintKey(bucket), intKey(day)]
-      const { eventTime, eventId, userId, sent, ttl, sizeBytes } = cells
+      const { eventTime, eventId, userId, sent, written, sizeBytes } = cells
       return {
         cql: INSERT,
-        values: [...key, eventTime, eventId, userId, ...sent, ttl],
+        values: [...key, eventTime, eventId, userId, ...sent, ...written],
         partition: `${bucket} ${day}`,
         routingKey: () => routingKeyOf(...key),
         sizeBytes,
@@ -81,7 +83,7 @@ export function openEvents(session: Session) {
               new types.Tuple(new Date(eventTimeMs), types.Uuid.fromString(eventId)),
           )
         const rows = await session.execute(FIND, [projectId, bucketOf(userId), day, keys])
-        found.push(...rows.map((row) => storedEventOf(row, userId)))
+        found.push(...rows.map((row) => storedEventOf(row, read)))
       }
       return found
     },

@@ -1,11 +1,11 @@
 import { types } from 'cassandra-driver'
 import { DAY_MS, dayOf, monthOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
-import type { EventCells, EventPosition, RowWrite } from './event-row.ts'
+import { USING, type EventCells, type EventPosition, type RowWrite } from './event-row.ts'
 import { intKey, routingKeyOf, type Session, type Statement } from './session.ts'
 
 const INSERT = `INSERT INTO user_timeline (project, user_id, month, event_time, event_id)
-  VALUES (?, ?, ?, ?, ?) USING TTL ?`
+  VALUES (?, ?, ?, ?, ?) ${USING}`
 /** What the server counts of a row's times, id and keys, beside the user's id. */
 const ROW_BYTES = 100
 const PARTITION = 'project = ? AND user_id = ? AND month = ?'
@@ -30,12 +30,12 @@ export function openUserTimeline(session: Session) {
   return {
     /** The write of one event. It is idempotent: the same event is the same row. */
     toRow(projectId: Buffer, event: Event, cells: EventCells): RowWrite {
-      const { eventTime, eventId, userId, ttl } = cells
+      const { eventTime, eventId, userId, written } = cells
       const month = monthOf(event.eventTimeMs)
       const key = [projectId, userId, intKey(month)]
       return {
         cql: INSERT,
-        values: [...key, eventTime, eventId, ttl],
+        values: [...key, eventTime, eventId, ...written],
         partition: `${month} ${event.userId}`,
         routingKey: () => routingKeyOf(...key),
         sizeBytes: ROW_BYTES + userId.length,

@@ -3,9 +3,10 @@ import { bucketOf } from '../../src/event/bucket.ts'
 import { dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import type { EventPosition } from '../../src/store/event-row.ts'
+import { heldSentId, uuidText } from '../../src/event/event-id.ts'
 import { anEvent } from '../support/an-event.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
-import { collect, uuidOf, writeRows } from '../support/rows.ts'
+import { collect, writeRows } from '../support/rows.ts'
 
 const { session, stores } = await openTestKeyspace()
 const { events } = stores
@@ -24,7 +25,7 @@ test('an event written twice is read once', async () => {
   expect((await collect(scanOf('twice'))).flat()).toEqual([
     {
       eventTimeMs: NOON_MS,
-      eventId: uuidOf(event.eventId),
+      eventId: uuidText(event.eventId),
       ...{ userId: '4711', eventName: 'page_view', properties: '' },
     },
   ])
@@ -34,7 +35,10 @@ function find(projectId: string, positions: readonly EventPosition[]) {
   return events.find({ projectId, userId: '4711', day: bucketDay.day, positions })
 }
 
-const positionOf = ({ eventTimeMs, eventId }: Event) => ({ eventTimeMs, eventId: uuidOf(eventId) })
+const positionOf = ({ eventTimeMs, eventId }: Event) => ({
+  eventTimeMs,
+  eventId: uuidText(eventId),
+})
 
 test('an event is found as it was written', async () => {
   const uuid = '0b9f9f9e-0d5c-4d43-9d8c-0d6f4f0f1a11'
@@ -45,7 +49,7 @@ test('an event is found as it was written', async () => {
   await writeRows(session, events, { projectId: 'whole' }, [event])
   const { eventId: _, sentId: __, ...rest } = event
   expect(await find('whole', [positionOf(event)])).toEqual([
-    { ...rest, id: uuid, eventId: uuidOf(event.eventId) },
+    { ...rest, id: uuid, eventId: uuidText(event.eventId) },
   ])
 })
 
@@ -59,11 +63,12 @@ test.each(['0B9F9F9E-0D5C-4D43-9D8C-0D6F4F0F1A11', '7', 'ü'.repeat(128), '\u000
   },
 )
 
-test('an event without a sent id has its event id for one', async () => {
+test('an event without a sent id has the one that was drawn for it', async () => {
   const event = anEvent({ projectId: 'none', sentId: null, eventTimeMs: NOON_MS })
   await writeRows(session, events, { projectId: 'none' }, [event])
   const [found] = await find('none', [positionOf(event)])
-  expect(found!.id).toBe(found!.eventId)
+  const { userId, eventName, eventId } = event
+  expect(found!.id).toBe(heldSentId({ projectId: 'none', userId, eventName, eventId }))
 })
 
 test('of 300 events at a time, those asked for are found, and nothing of what is not there', async () => {
@@ -77,7 +82,7 @@ test('of 300 events at a time, those asked for are found, and nothing of what is
   expect(found.map(({ eventId }) => eventId).sort()).toEqual(
     asked
       .slice(0, -1)
-      .map((event) => uuidOf(event.eventId))
+      .map((event) => uuidText(event.eventId))
       .sort(),
   )
 })

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../src/event/day.ts'
+import { uuidText } from '../../src/event/event-id.ts'
 import { anEvent } from '../support/an-event.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
-import { uuidOf, writeRows } from '../support/rows.ts'
+import { writeRows } from '../support/rows.ts'
 
 const { session, stores } = await openTestKeyspace()
 const { userTimeline } = stores
@@ -22,7 +23,9 @@ function newest(projectId: string, part: object = {}) {
 test('an event written twice is told once', async () => {
   const event = anEvent({ projectId: 'twice', eventTimeMs: START_MS })
   for (let count = 0; count < 2; count++) await write('twice', [event])
-  expect(await newest('twice')).toEqual([{ eventTimeMs: START_MS, eventId: uuidOf(event.eventId) }])
+  expect(await newest('twice')).toEqual([
+    { eventTimeMs: START_MS, eventId: uuidText(event.eventId) },
+  ])
 })
 
 describe('a month of 5,200 events, with ties', async () => {

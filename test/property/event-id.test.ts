@@ -1,7 +1,13 @@
 import fc from 'fast-check'
-import { v5, parse } from 'uuid'
+import { parse, v5, validate } from 'uuid'
 import { describe, expect, test } from 'vitest'
-import { EVENT_NAMESPACE, eventIdOf } from '../../src/event/event-id.ts'
+import {
+  EVENT_NAMESPACE,
+  eventIdOf,
+  heldSentId,
+  isHeldSentId,
+  uuidText,
+} from '../../src/event/event-id.ts'
 
 const text = fc.string({ unit: 'grapheme', maxLength: 64 })
 const identity = fc.record({ projectId: text, userId: text, eventName: text, sentId: text })
@@ -18,7 +24,43 @@ function nameOf({ projectId, userId, eventName, sentId }: Parameters<typeof even
 }
 
 describe('an event id', () => {
-  test('is the UUIDv5 of its parts', () => {
+  test('holds the sender’s UUID, and is one of its version', () => {
+    fc.assert(
+      fc.property(identity, fc.uuid(), (owner, sentId) => {
+        const eventId = eventIdOf({ ...owner, sentId })
+        expect(heldSentId({ ...owner, eventId })).toBe(sentId)
+        expect(uuidText(eventId)[14]).toBe(sentId[14])
+        expect(validate(uuidText(eventId))).toBe(true)
+      }),
+    )
+  })
+
+  test('of a UUID is another for another owner, whose digest is laid over it', () => {
+    const sentId = '0b9f9f9e-0d5c-4d43-9d8c-0d6f4f0f1a11'
+    fc.assert(
+      fc.property(identity, identity, (one, other) => {
+        fc.pre(!nameOf({ ...one, sentId }).equals(nameOf({ ...other, sentId })))
+        expect(eventIdOf({ ...one, sentId })).not.toEqual(eventIdOf({ ...other, sentId }))
+      }),
+    )
+    const owner = { projectId: 'shop', userId: '4711', eventName: 'page_view' }
+    const digest = parse(v5(nameOf({ ...owner, sentId: '' }), Uint8Array.from(EVENT_NAMESPACE)))
+    const sent = parse(sentId)
+    const expected = sent.map((byte, at) => {
+      const mask = at === 6 ? 0x0f : at === 8 ? 0x3f : 0xff
+      return byte ^ (digest[at]! & mask)
+    })
+    expect([...eventIdOf({ ...owner, sentId })]).toEqual([...expected])
+  })
+
+  test.each(['0B9F9F9E-0D5C-4D43-9D8C-0D6F4F0F1A11', '0b9f9f9e0d5c4d439d8c0d6f4f0f1a11', '7', ''])(
+    'does not hold %j',
+    (sentId) => {
+      expect(isHeldSentId(sentId)).toBe(false)
+    },
+  )
+
+  test('of any other id is the UUIDv5 of its parts', () => {
     fc.assert(
       fc.property(identity, (event) => {
         const expected = v5(nameOf(event), Uint8Array.from(EVENT_NAMESPACE))
@@ -40,7 +82,9 @@ describe('an event id', () => {
 
   test('never changes', () => {
     const event = { projectId: 'shop', userId: '4711', eventName: 'page_view', sentId: 'e-1' }
-    expect(eventIdOf(event).toString('hex')).toBe('1bfdf9e3b6b35e748bb9304b4af49981')
+    expect(uuidText(eventIdOf(event))).toBe('1bfdf9e3-b6b3-5e74-8bb9-304b4af49981')
+    const sentId = '0b9f9f9e-0d5c-4d43-9d8c-0d6f4f0f1a11'
+    expect(uuidText(eventIdOf({ ...event, sentId }))).toBe('20accbcd-896a-42b5-a5db-3a5cd4ed935b')
   })
 
   test('leaves alone the ids made before', () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Event } from '../../src/event/event.ts'
-import { eventIdOf } from '../../src/event/event-id.ts'
+import { eventIdOf, isHeldSentId } from '../../src/event/event-id.ts'
 
 type Part = Omit<Event, 'eventId'> & { readonly projectId: string }
 
@@ -18,7 +18,8 @@ export function anEvent(part: Partial<Part> = {}): Event {
     properties: '{"path":"/pricing"}',
     ...part,
   }
-  const { userId, eventName, sentId } = event
-  const eventId = eventIdOf({ projectId, userId, eventName, sentId: sentId ?? randomUUID() })
-  return { ...event, eventId }
+  const { userId, eventName } = event
+  const sentId = event.sentId ?? randomUUID()
+  const eventId = eventIdOf({ projectId, userId, eventName, sentId })
+  return { ...event, eventId, sentId: isHeldSentId(sentId) ? null : sentId }
 }
