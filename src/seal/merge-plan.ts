@@ -1,4 +1,5 @@
 import { dayOf } from '../event/day.ts'
+import { groupBy } from '../group-by.ts'
 import type { SegmentRef } from '../segment/directory.ts'
 import { readGroupCountFor } from '../segment/place.ts'
 import type { Page, Root } from '../segment/root.ts'
@@ -51,7 +52,7 @@ export function worthMerging(
   { readGroupCount, nowMs }: { readonly readGroupCount: number; readonly nowMs: number },
 ): readonly SegmentRef[] | null {
   const closedBefore = dayOf(nowMs) - CLOSED_DAYS + 1
-  for (const refs of byKey(page).values()) {
+  for (const refs of groupBy(page, keyOf).values()) {
     const inputs =
       sameLevel(refs) ?? outgrown(refs, readGroupCount) ?? ofClosedDay(refs, closedBefore)
     if (inputs !== null) return inputs
@@ -59,20 +60,11 @@ export function worthMerging(
   return null
 }
 
-/** Segments that can be merged with each other: of one name, day and read group, or several names'. */
-function byKey(page: Page): Map<string, SegmentRef[]> {
-  const groups = new Map<string, SegmentRef[]>()
-  for (const ref of page) {
-    const { section, readGroupCount } = ref
-    const key =
-      section === null
-        ? 'rest'
-        : `${section.day} ${readGroupCount} ${section.runs[0]} ${section.eventName}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [ref])
-    else group.push(ref)
-  }
-  return groups
+/** The same for segments that can be merged with each other: of one name, day and read group, or several names'. */
+function keyOf({ section, readGroupCount }: SegmentRef): string {
+  return section === null
+    ? 'rest'
+    : `${section.day} ${readGroupCount} ${section.runs[0]} ${section.eventName}`
 }
 
 function sameLevel(refs: readonly SegmentRef[]): SegmentRef[] | null {

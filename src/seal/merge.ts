@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { dayOf, monthOfDay } from '../event/day.ts'
+import { groupBy } from '../group-by.ts'
 import { encodeDocument, type SegmentRef } from '../segment/directory.ts'
 import type { Page, Root, UserListRef } from '../segment/root.ts'
 import { joinSections, splitByReadGroup, type SectionRows } from '../segment/section.ts'
@@ -238,15 +239,4 @@ export function mergedSegments(parts: readonly SectionRows[], place: SegmentPlac
 
 function monthOf({ firstDay }: SegmentRef): number {
   return monthOfDay(firstDay)
-}
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return groups
 }

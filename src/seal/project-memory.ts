@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { hashUserId, type HashKey } from '../segment/identity-hash.ts'
 import { bucketOf, BUCKET_COUNT } from '../event/bucket.ts'
 import { monthOfDay } from '../event/day.ts'
+import { groupBy } from '../group-by.ts'
 import { openIdSet, type IdSet } from '../segment/id-set.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
@@ -61,16 +62,12 @@ export function openProjectMemory(
   async function indexOfPage(pageId: string): Promise<Map<string, MergedSection[]>> {
     const known = indexes.get(pageId)
     if (known !== undefined) return known
-    const index = new Map<string, MergedSection[]>()
+    const merged: MergedSection[] = []
     for (const ref of await snapshots.page(projectId, pageId)) {
       if (isExpired(ref, nowMs())) continue
-      for (const section of await snapshots.sections(projectId, ref)) {
-        const key = `${section.day} ${section.eventName}`
-        const found = index.get(key)
-        if (found === undefined) index.set(key, [{ ref, section }])
-        else found.push({ ref, section })
-      }
+      for (const section of await snapshots.sections(projectId, ref)) merged.push({ ref, section })
     }
+    const index = groupBy(merged, ({ section: { day, eventName } }) => `${day} ${eventName}`)
     indexes.set(pageId, index)
     return index
   }
