@@ -83,7 +83,7 @@ async function ask(projectId: string, memoryBytesMax: number, cacheBytesMax = 0)
   const read = {
     projectId,
     range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
-    ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec) },
+    ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec), countBy: null },
     nowMs: Date.now(),
     signal: new AbortController().signal,
   }

@@ -6,7 +6,7 @@ import type { CodedColumn } from '../../../src/segment/columns.ts'
 const cellsOf = ({ codes, values }: CodedColumn) => [...codes].map((code) => values[code])
 
 test('runs hold what was added, by day and name, in its order', () => {
-  const builder = openColumnBuilder(['path', 'cart.total'])
+  const builder = openColumnBuilder(['path', 'cart.total'], null)
   const add = (eventTimeMs: number, userId: string, eventName: string, properties: object) =>
     builder.add({ eventTimeMs, userId, eventName, properties: JSON.stringify(properties) })
   add(DAY_MS - 1, 'ada', 'view', { path: '/b' })
@@ -45,7 +45,7 @@ test('runs hold what was added, by day and name, in its order', () => {
 })
 
 test('times before 1970 are of days below 0', () => {
-  const builder = openColumnBuilder([])
+  const builder = openColumnBuilder([], null)
   builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', properties: '' })
   const [first] = builder.build().days
   expect(first!.day).toBe(-1)
@@ -53,7 +53,7 @@ test('times before 1970 are of days below 0', () => {
 })
 
 test('a dictionary has null first and no value twice, and all runs share it', () => {
-  const builder = openColumnBuilder(['p'])
+  const builder = openColumnBuilder(['p'], null)
   for (const [index, p] of ['x', null, 'y', 'x', true, [1]].entries())
     builder.add({
       ...{ eventTimeMs: index * DAY_MS, userId: 'a', eventName: 'e' },
@@ -66,7 +66,7 @@ test('a dictionary has null first and no value twice, and all runs share it', ()
 })
 
 test('properties are not parsed where none is asked about', () => {
-  const builder = openColumnBuilder([])
+  const builder = openColumnBuilder([], null)
   builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', properties: '' })
   expect(builder.build().days[0]!.runs[0]!.properties.size).toBe(0)
 })
