@@ -44,6 +44,23 @@ test('runs hold what was added, by day and name, in its order', () => {
   ])
 })
 
+test('values take the place of users, by their text; events without one are left out', () => {
+  const builder = openColumnBuilder([], 'org')
+  for (const [index, org] of [1, 'x', null, '1', undefined, true, [1], 'true'].entries())
+    builder.add({
+      ...{ eventTimeMs: index, userId: 'ada', eventName: org === null ? 'left out' : 'e' },
+      properties: JSON.stringify({ org }),
+    })
+  const { days, userCount } = builder.build()
+  expect(userCount).toBe(3)
+  expect(days.map(({ runs }) => runs.map(({ eventName }) => eventName))).toEqual([['e']])
+  const { timeMs, user } = days[0]!.runs[0]!
+  expect([[...timeMs], [...user]]).toEqual([
+    [0, 1, 3, 5, 7],
+    [0, 1, 0, 2, 2],
+  ])
+})
+
 test('times before 1970 are of days below 0', () => {
   const builder = openColumnBuilder([], null)
   builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', properties: '' })
