@@ -98,15 +98,16 @@ export function openFoldPool(dependencies: {
       return await thread.send<Replaced>(task)
     },
 
-    /** Begins to number the values of a class, in one thread, which has to be told when it is over. */
-    openNumbering(valueClass: ValueClass) {
+    /** Begins to number the values of a class, in one thread, which is to be told when it is over. */
+    openNumbering(valueClass: ValueClass, bytesMax: number) {
       const { thread } = members[turn++ % threadCount]!
       const numbering = randomUUID()
       let knownCount = 0
       return {
         async number(dictionaries: readonly SharedArrayBuffer[]): Promise<Numbered> {
-          const all = { kind: 'number', numbering, valueClass, knownCount, dictionaries } as const
-          const numbered = await thread.send<Numbered>(all satisfies Task)
+          const asked = { numbering, valueClass, knownCount, bytesMax, dictionaries }
+          const task: Task = { kind: 'number', ...asked }
+          const numbered = await thread.send<Numbered>(task)
           knownCount = numbered.knownCount
           return numbered
         },

@@ -31,11 +31,12 @@ export function openValueNumbers() {
   }
 
   return {
-    /** Returns, by dictionary and code, the number of the value and 1 more; 0 for null and for other classes. */
+    /** Throws OVERLOADED where what was numbered before is not known here. */
     number(task: NumberTask): Numbered {
       const numbers = numbersOf(task)
       const { numberOf } = numbers
-      const tables = task.dictionaries.map((stored) => {
+      const tables: SharedArrayBuffer[] = []
+      for (const stored of task.dictionaries) {
         // Copied: inflating takes no shared memory.
         const values = decodeValues(Uint8Array.from(new Uint8Array(stored)))
         const table = new SharedArrayBuffer(4 * values.length)
@@ -48,12 +49,13 @@ export function openValueNumbers() {
           if (number === undefined) {
             numberOf.set(text, (number = numberOf.size))
             numbers.bytes += TEXT_BYTES + text.length
+            if (numbers.bytes > task.bytesMax) return { tables: null, knownCount: numberOf.size }
           }
           cells[code] = number + 1
         }
-        return table
-      })
-      return { tables, knownCount: numberOf.size, bytes: numbers.bytes }
+        tables.push(table)
+      }
+      return { tables, knownCount: numberOf.size }
     },
 
     forget: (numbering: string) => void numberings.delete(numbering),

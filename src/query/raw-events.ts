@@ -47,8 +47,10 @@ export function openRawEvents(dependencies: {
   readonly eventBuckets: EventBuckets
   readonly readsInFlightMax: number
   readonly partitionsMax: number
+  readonly valueEventsMax?: number
 }) {
   const { events, eventBuckets, readsInFlightMax, partitionsMax } = dependencies
+  const { valueEventsMax = VALUE_EVENTS_MAX } = dependencies
   const limit = pLimit(readsInFlightMax)
 
   async function readDay(read: RawRead, bucket: number, day: number, amounts: ReadAmounts) {
@@ -155,11 +157,11 @@ export function openRawEvents(dependencies: {
         for (const some of chunks(buckets, DAYS_IN_FLIGHT_MAX)) {
           throwIfCancelled(read.signal)
           const reads = some.map((bucket) => limit(() => readDay(read, bucket, day, amounts)))
-          for (const ofBucket of await Promise.all(reads))
-            for (const one of ofBucket) events.push(one)
+          const found = (await Promise.all(reads)).flat()
+          heldCount += found.length
+          if (heldCount > valueEventsMax) throw tooManyHeld(valueEventsMax)
+          for (const event of found) events.push(event)
         }
-        heldCount += events.length
-        if (heldCount > VALUE_EVENTS_MAX) throw tooManyHeld()
         events.sort((a, b) => a.eventTimeMs - b.eventTimeMs)
         for (const event of events) builder.add(event)
       }
@@ -178,10 +180,10 @@ function tooLarge(estimate: number, partitionsMax: number): AppError {
   )
 }
 
-function tooManyHeld(): AppError {
+function tooManyHeld(eventsMax: number): AppError {
   return new AppError(
     'QUERY_TOO_LARGE',
-    `counting values by source "events" takes at most ${VALUE_EVENTS_MAX} events: ask about fewer days`,
+    `counting values by source "events" takes at most ${eventsMax} events: ask about fewer days`,
   )
 }
 

@@ -36,6 +36,7 @@ export interface Unit {
 export interface ValuePlan {
   readonly property: string
   readonly sections: readonly PlannedSection[]
+  readonly rowCount: number
   /** So many that the rows of one are within memory, if the values have about as many each. */
   readonly classCount: number
 }
@@ -91,12 +92,10 @@ export async function planSegments(
   )
   const values =
     read.countBy === null ? null : planValues(sections, read, read.countBy, unitBytesMax)
-  const rowsOf = (some: readonly PlannedSection[]) =>
-    some.reduce((sum, { section }) => sum + section.rowCount, 0)
   return {
     ...{ alone, shared, readGroupCount, values },
     units: units.sort((a, b) => a.readGroup - b.readGroup),
-    rowCount: values === null ? rowsOf(sections) : values.classCount * rowsOf(values.sections),
+    rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
     bytes: sections.reduce((sum, planned) => sum + bytesOf(planned), 0),
     isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
   }
@@ -111,7 +110,11 @@ function planValues(
   const having = sections.filter(({ section }) => codesColumn(property) in section.columns)
   const bytes = having.reduce((sum, { section }) => sum + neededBytes(section, properties), 0)
   const classCount = Math.max(1, Math.ceil(bytes / classBytesMax))
-  return { property, sections: having, classCount }
+  return { property, sections: having, rowCount: rowsOf(having), classCount }
+}
+
+function rowsOf(sections: readonly PlannedSection[]): number {
+  return sections.reduce((sum, { section }) => sum + section.rowCount, 0)
 }
 
 /** What a question that would read more than it may is refused with. */

@@ -16,6 +16,8 @@ import type { FoldQuestion, ValueClass } from './worker-messages.ts'
 const SLABS_PER_MEMORY = 8
 /** The rows of a pass take half of the memory (segment-plan.ts), its values a quarter. */
 const VALUES_PER_MEMORY = 4
+/** What the heap of a thread is sure to hold. */
+const VALUES_BYTES_MAX = 536_870_912
 
 /**
  * Counts by the values of a property instead of users. A pass takes the values of one class: it reads all rows,
@@ -42,7 +44,8 @@ export function openValuePasses(dependencies: {
     valueClass: ValueClass,
     amounts: SegmentAmounts,
   ): Promise<LoadedSection[] | null> {
-    const numbering = pool.openNumbering(valueClass)
+    const valuesBytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
+    const numbering = pool.openNumbering(valueClass, valuesBytesMax)
     const loadSlab = (sections: readonly PlannedSection[]) =>
       load({ projectId, sections, properties, foldGroups: null }, null, amounts)
     const placed: LoadedSection[] = []
@@ -56,15 +59,15 @@ export function openValuePasses(dependencies: {
         // Its failure is met when it is waited for, or not at all when the pass ends before.
         loading.catch(() => undefined)
         const dictionaries = loaded.map((one) => dictionaryOf(one, property))
-        const { tables, bytes } = await numbering.number(dictionaries)
-        if (bytes > memoryBytesMax / VALUES_PER_MEMORY) return null
+        for (const { section } of loaded) amounts.events += section.rowCount
+        const { tables } = await numbering.number(dictionaries)
+        if (tables === null) return null
         const parts = await Promise.all(
           loaded.map(({ section }, at) =>
             pool.replace({ kind: 'place', section, property, table: tables[at]!, kept }),
           ),
         )
         placed.push(...parts.filter(({ section }) => section.rowCount > 0))
-        for (const { section } of loaded) amounts.events += section.rowCount
       }
       return placed
     } finally {
@@ -78,7 +81,7 @@ export function openValuePasses(dependencies: {
    */
   return async (
     read: SegmentRead,
-    { property, sections, classCount }: ValuePlan,
+    { property, sections, rowCount, classCount }: ValuePlan,
     { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
   ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> => {
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
@@ -91,8 +94,7 @@ export function openValuePasses(dependencies: {
       const placed = await placeClass(read, asked, next, amounts)
       if (placed === null) {
         const count = 2 * next.count
-        if (count * rowsOf(sections) > eventsMax)
-          throw tooManyEvents(count * rowsOf(sections), eventsMax)
+        if (count * rowCount > eventsMax) throw tooManyEvents(count * rowCount, eventsMax)
         classes.push({ count, index: next.index }, { count, index: next.index + next.count })
         continue
       }
@@ -129,8 +131,4 @@ function slabsOf(
 
 function dictionaryOf({ section }: LoadedSection, property: string): SharedArrayBuffer {
   return section.properties.find(({ path }) => path === property)!.values
-}
-
-function rowsOf(sections: readonly PlannedSection[]): number {
-  return sections.reduce((sum, { section }) => sum + section.rowCount, 0)
 }

@@ -109,16 +109,19 @@ export interface NumberTask {
   readonly valueClass: ValueClass
   /** How many values it has by now. */
   readonly knownCount: number
+  /** About what all its values may take in memory. */
+  readonly bytesMax: number
   /** As stored (segment/dictionary.ts). */
   readonly dictionaries: readonly SharedArrayBuffer[]
 }
 
 export interface Numbered {
-  /** By dictionary, then code (uint32): the number of the value and 1 more; 0 for those that have none. */
-  readonly tables: readonly SharedArrayBuffer[]
+  /**
+   * By dictionary, then code (uint32): the number of the value and 1 more; 0 for those that have none. Null where
+   * the values take more memory than they may.
+   */
+  readonly tables: readonly SharedArrayBuffer[] | null
   readonly knownCount: number
-  /** About what the values take in memory. */
-  readonly bytes: number
 }
 
 /** Places a section's rows by the values of a property instead of users (segment/place-by-value.ts). */

@@ -228,7 +228,13 @@ describe('a fold by the values of a property', () => {
       const { result } = await ask(project.projectId, memoryBytes, { countBy })
       expect(result).toEqual(expected)
     }
-    expect(await fromRows(project.projectId, events)).toEqual(expected)
+    await writeRows(session, stores.events, project, events)
+    const bucketDays = events.map(({ userId, eventTimeMs }) => ({
+      ...{ bucket: bucketOf(userId), day: dayOf(eventTimeMs) },
+    }))
+    await stores.eventBuckets.add(project.projectId, bucketDays)
+    expect(await fromRows(project.projectId, 9_000)).toEqual(expected)
+    await expect(fromRows(project.projectId, 8_999)).rejects.toThrow('at most 8999 events')
   })
 
   test('ends soon when it is given up', async () => {
@@ -250,14 +256,10 @@ describe('a fold by the values of a property', () => {
   })
 })
 
-/** Writes events as rows, and counts them from there. */
-async function fromRows(projectId: string, events: readonly Event[]) {
-  await writeRows(session, stores.events, { projectId }, events)
-  const bucketDays = events.map(({ userId, eventTimeMs }) => ({
-    ...{ bucket: bucketOf(userId), day: dayOf(eventTimeMs) },
-  }))
-  await stores.eventBuckets.add(projectId, bucketDays)
-  const rawEvents = openRawEvents({ ...stores, readsInFlightMax: 8, partitionsMax: 10_000 })
+/** Counts values from the raw rows. */
+async function fromRows(projectId: string, valueEventsMax: number) {
+  const limits = { readsInFlightMax: 8, partitionsMax: 10_000, valueEventsMax }
+  const rawEvents = openRawEvents({ ...stores, ...limits })
   const funnel = declareFunnel(spec)
   const read = readOf(projectId, 'org')
   let counts = funnel.empty()

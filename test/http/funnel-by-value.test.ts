@@ -54,6 +54,22 @@ describe('a funnel counted by a property', async () => {
   })
 })
 
+test('a property beyond the columns of segments is told of, and counted from raw rows', async () => {
+  const project = await service.createProject()
+  const many = Object.fromEntries(Array.from({ length: 230 }, (_, index) => [`p${index}`, 1]))
+  await project.store([{ event: 'view', userId: 'a', properties: { ...many, zorg: 'x' } }])
+  const query = { steps: [{ event: 'view' }], count: { property: 'zorg' } }
+  const [sealed, raw] = [
+    await project.funnel(query),
+    await project.funnel({ ...query, source: 'events' }),
+  ]
+  expect([usersOf(sealed), sealed.warnings]).toEqual([
+    [0],
+    [expect.stringContaining('source "events"')],
+  ])
+  expect([usersOf(raw), raw.warnings]).toEqual([[1], []])
+})
+
 const names = ['view', 'cart', 'buy']
 const anEvent: fc.Arbitrary<TestEvent> = fc.record({
   user: fc.nat(30).map(String),

@@ -65,7 +65,7 @@ test('a funnel counted by a property is that of each value, whoever the users ar
         expect(foldByValue(spec, timed, count)).toEqual(slowFunnel(spec, byValue(timed, 'org')))
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   )
 })
 
@@ -84,11 +84,11 @@ function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: numb
       const { values } = section.properties.find(({ path }) => path === 'org')!
       const valueClass = { count, index }
       const numbered = numbers.number({
-        ...{ kind: 'number', numbering: `${index}`, knownCount, valueClass },
+        ...{ kind: 'number', numbering: `${index}`, knownCount, valueClass, bytesMax: 1e6 },
         dictionaries: [values],
       })
       knownCount = numbered.knownCount
-      const [table] = numbered.tables
+      const [table] = numbered.tables!
       return placeSection({ kind: 'place', section, property: 'org', table: table!, kept })
     })
     const folded = fold({
@@ -132,7 +132,13 @@ describe('numbers of values', () => {
     { maxLength: 4 },
   )
   const ask = (numbering: string, knownCount: number, count: number, index: number) => ({
-    ...{ kind: 'number' as const, numbering, knownCount, valueClass: { count, index } },
+    ...{
+      kind: 'number' as const,
+      numbering,
+      knownCount,
+      valueClass: { count, index },
+      bytesMax: 1e6,
+    },
   })
 
   test('are one for each text of a class, counted from 0, and each text is of one class', () => {
@@ -152,7 +158,7 @@ describe('numbers of values', () => {
             }
             const numbered = numbers.number(task)
             knownCount = numbered.knownCount
-            const table = new Uint32Array(numbered.tables[0]!)
+            const table = new Uint32Array(numbered.tables![0]!)
             expect(table[0]).toBe(0)
             for (const [code, value] of given[at]!.entries()) {
               const number = table[code + 1]! - 1
@@ -175,7 +181,7 @@ describe('numbers of values', () => {
     const numbered = (count: number, index: number) =>
       new Uint32Array(
         openValueNumbers().number({ ...ask('n', 0, count, index), dictionaries: [dictionary] })
-          .tables[0]!,
+          .tables![0]!,
       ).map((number) => Math.min(number, 1))
     for (const [count, index] of [
       [1, 0],
@@ -185,6 +191,16 @@ describe('numbers of values', () => {
       for (const half of halves) expect(half.reduce((a, b) => a + b)).toBeGreaterThan(300 / count)
       expect(halves[0].map((is, code) => is + halves[1][code]!)).toEqual(numbered(count, index))
     }
+  })
+
+  test('are none where the values take more memory than they may', () => {
+    const numbers = openValueNumbers()
+    const dictionaries = [shared(encodeValues([null, 'a', 'b', 'c']))]
+    const numbered = numbers.number({ ...ask('n', 0, 1, 0), dictionaries, bytesMax: 200 })
+    expect(numbered.tables).toBe(null)
+    expect(
+      numbers.number({ ...ask('m', 0, 1, 0), dictionaries, bytesMax: 300 }).tables,
+    ).toHaveLength(1)
   })
 
   test('are not begun again by a thread that has lost them', () => {
