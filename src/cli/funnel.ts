@@ -33,6 +33,7 @@ type Answer = z.output<typeof Answer>
 interface FunnelOptions extends TargetOptions {
   readonly window?: string
   readonly by?: string
+  readonly countBy?: string
   readonly limit?: number
   readonly from?: string
   readonly to?: string
@@ -53,6 +54,7 @@ export function registerFunnel(program: Command, context: CommandContext): void 
       'from the first step to the last, such as 30m, 12h, 7d (default: 14d)',
     )
     .option('--by <property>', 'break down by a property of the first step')
+    .option('--count-by <property>', 'count the values of a property, across users, not users')
     .option('--limit <count>', 'values of the breakdown to show', parseCount)
     .option('--from <moment>', 'a date, ISO 8601 with a zone (default: 30 days before --to)')
     .option('--to <moment>', 'the same; not included (default: now)')
@@ -71,10 +73,11 @@ export function registerFunnel(program: Command, context: CommandContext): void 
 }
 
 function queryOf(steps: string, options: FunnelOptions) {
-  const { window, by, limit, from, to, timeZone, rangeBounds, freshness, source } = options
+  const { window, by, countBy, limit, from, to, timeZone, rangeBounds, freshness, source } = options
   return {
     steps: parseFunnel(steps),
     ...{ window, from, to, timeZone, rangeBounds, freshness, source },
+    ...(countBy === undefined ? {} : { count: { property: countBy } }),
     ...(by === undefined ? {} : { breakdown: { property: by, limit } }),
   }
 }

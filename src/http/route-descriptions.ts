@@ -55,7 +55,7 @@ export const ROUTES: Record<string, Record<string, Route>> = {
       tag: 'Questions',
       summary: 'Ask a funnel',
       description:
-        'How many users go from step to step. A user counts by the longest chain of distinct events, in ' +
+        'How many users, or values of a property, go from step to step. A user counts by the longest chain of distinct events, in ' +
         "step order, with non-decreasing times, all within the window of the chain's first event; the best " +
         'chain over all entries. A client that goes away stops its question.',
       key: 'read',

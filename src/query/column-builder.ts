@@ -1,3 +1,4 @@
+import { textOf } from '../analysis/condition.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import { propertyAt } from '../event/property.ts'
 import type { DayRuns, Run } from '../segment/columns.ts'
@@ -19,11 +20,13 @@ export interface GroupRuns {
 
 /**
  * Builds the runs of one fold group from events in time order. Users are numbered in the order of their
- * first event.
+ * first event. With `countBy` the values of that property take their place, those that read alike being one;
+ * events without it are left out.
  */
-export function openColumnBuilder(properties: readonly string[]) {
+export function openColumnBuilder(properties: readonly string[], countBy: string | null) {
   const userNumbers = new Map<string, number>()
   const dictionaries = properties.map((property) => ({ property, dictionary: openDictionary() }))
+  const needsProperties = properties.length > 0 || countBy !== null
   const days: { day: number; runs: Map<string, OpenRun> }[] = []
 
   function runOf(day: number, eventName: string): OpenRun {
@@ -39,14 +42,16 @@ export function openColumnBuilder(properties: readonly string[]) {
 
   return {
     add({ eventTimeMs, userId, eventName, properties: text }: ColumnEvent): void {
+      const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
+      const owner = countBy === null ? userId : propertyAt(parsed, countBy)
+      if (owner === null) return
+      const ownerText = textOf(owner)
       const day = dayOf(eventTimeMs)
       const run = runOf(day, eventName)
       run.times.push(eventTimeMs - day * DAY_MS)
-      let user = userNumbers.get(userId)
-      if (user === undefined) userNumbers.set(userId, (user = userNumbers.size))
+      let user = userNumbers.get(ownerText)
+      if (user === undefined) userNumbers.set(ownerText, (user = userNumbers.size))
       run.users.push(user)
-      if (dictionaries.length === 0) return
-      const parsed: unknown = JSON.parse(text)
       dictionaries.forEach(({ property, dictionary }, index) =>
         run.codes[index]!.push(dictionary.codeOf(propertyAt(parsed, property))),
       )

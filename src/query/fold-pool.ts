@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Logger } from '../log.ts'
 import type { MetricsJson } from '../metrics.ts'
 import { openThread, type Thread } from '../threads.ts'
@@ -7,9 +8,12 @@ import type {
   Folded,
   FoldStart,
   FoldTask,
+  Numbered,
+  PlaceTask,
   Replaced,
   ReplaceTask,
   Task,
+  ValueClass,
 } from './worker-messages.ts'
 
 interface Member {
@@ -88,9 +92,28 @@ export function openFoldPool(dependencies: {
       })
     },
 
-    async replace(task: ReplaceTask): Promise<Replaced> {
+    /** Places a section anew, in each thread by turns. */
+    async replace(task: ReplaceTask | PlaceTask): Promise<Replaced> {
       const { thread } = members[turn++ % threadCount]!
       return await thread.send<Replaced>(task)
+    },
+
+    /** Begins to number the values of a class, in one thread, which is to be told when it is over. */
+    openNumbering(valueClass: ValueClass, bytesMax: number) {
+      const { thread } = members[turn++ % threadCount]!
+      const numbering = randomUUID()
+      let knownCount = 0
+      return {
+        async number(dictionaries: readonly SharedArrayBuffer[]): Promise<Numbered> {
+          const asked = { numbering, valueClass, knownCount, bytesMax, dictionaries }
+          const task: Task = { kind: 'number', ...asked }
+          const numbered = await thread.send<Numbered>(task)
+          knownCount = numbered.knownCount
+          return numbered
+        },
+        // A thread that is not up has forgotten it.
+        close: () => void thread.sendIfFree({ kind: 'forget', numbering } satisfies Task),
+      }
     },
 
     /** What the threads measured. */

@@ -6,6 +6,8 @@ import { openSession } from '../store/session.ts'
 import { serveTasks, threadStart } from '../threads.ts'
 import { openFetch } from './fetch-columns.ts'
 import { openFolds } from './fold-sections.ts'
+import { openValueNumbers } from './number-values.ts'
+import { placeSection } from './place-section.ts'
 import { replaceSection } from './replace-section.ts'
 import { warmUp } from './warm-up.ts'
 import type { FoldStart, Task } from './worker-messages.ts'
@@ -23,6 +25,7 @@ const session = await openSession({
 const objects = openObjects(session)
 const fetchColumns = openFetch(objects)
 const foldSections = openFolds(clock.monotonicMs)
+const valueNumbers = openValueNumbers()
 
 async function answer(task: Task): Promise<unknown> {
   switch (task.kind) {
@@ -32,6 +35,12 @@ async function answer(task: Task): Promise<unknown> {
       return foldSections(task)
     case 'replace':
       return replaceSection(task)
+    case 'number':
+      return valueNumbers.number(task)
+    case 'place':
+      return placeSection(task)
+    case 'forget':
+      return valueNumbers.forget(task.numbering)
     case 'metrics':
       return await metrics.registry.getMetricsAsJSON()
   }

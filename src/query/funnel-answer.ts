@@ -28,17 +28,23 @@ function labelOf({ label, event, anyOf }: FunnelQuery['steps'][number]): string 
   return event ?? 'any event'
 }
 
+/** The property whose values are counted; null: users are. */
+export function countByOf({ count }: FunnelQuery): string | null {
+  return count === 'users' ? null : count.property
+}
+
 /** What was counted, in one sentence. */
-export function definitionOf(
-  { windowMs, rangeBounds, breakdown }: FunnelQuery,
-  range: Range,
-): string {
+export function definitionOf(query: FunnelQuery, range: Range): string {
+  const { windowMs, rangeBounds, breakdown } = query
+  const countBy = countByOf(query)
+  const unit = countBy === null ? 'Users' : `Values of ${countBy}, across users,`
+  const events = countBy === null ? 'distinct events' : 'distinct events that have it'
   const [start, end] = [range.startMs, range.endMs].map((ms) => new Date(ms).toISOString())
   const later = rangeBounds === 'all' ? 'and so are later steps' : 'while later steps may be later'
   const split =
     breakdown === null ? '' : `, split by ${breakdown.property} at the first step of that chain`
   return (
-    `Users by their longest chain of distinct events in step order, all within ${durationText(windowMs)} ` +
+    `${unit} by their longest chain of ${events} in step order, all within ${durationText(windowMs)} ` +
     `of the chain's first event, which is from ${start} to before ${end}, ${later}${split}.`
   )
 }

@@ -13,7 +13,7 @@ import type { Project } from '../store/projects.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness, View } from './freshness.ts'
-import { definitionOf, presentFunnel } from './funnel-answer.ts'
+import { countByOf, definitionOf, presentFunnel } from './funnel-answer.ts'
 import { specOf } from './funnel-spec.ts'
 import { heldRange, type RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
@@ -85,7 +85,8 @@ export function openFunnelQuestions(dependencies: {
     const planMs = clock.monotonicMs() - startedMs
     let counts = funnel.empty()
     let foldMs = 0
-    const amounts = await rawEvents.forEachBucket(read, plan, ({ days, userCount }) => {
+    const scan = read.countBy === null ? rawEvents.forEachBucket : rawEvents.forAllBuckets
+    const amounts = await scan(read, plan, ({ days, userCount }) => {
       const foldStartMs = clock.monotonicMs()
       const group = funnel.openGroup(userCount)
       for (const day of days) group.fold(day)
@@ -104,11 +105,13 @@ export function openFunnelQuestions(dependencies: {
     const range = resolveRange(query, { timeZone, nowMs })
     const spec = specOf(query, range)
     const funnel = declareFunnel(spec)
+    const countBy = countByOf(query)
     const read = {
       projectId: project.projectId,
       range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
       eventNames: eventNamesOf(spec),
-      properties: propertiesOf(spec),
+      properties: [...new Set([...propertiesOf(spec), ...(countBy === null ? [] : [countBy])])],
+      countBy,
       nowMs,
       signal,
     }
@@ -127,7 +130,7 @@ export function openFunnelQuestions(dependencies: {
     const { planMs, foldMs } = counted
     return {
       ...presentFunnel(query, funnel.result(counted.counts)),
-      unit: 'users',
+      unit: countBy ?? 'users',
       asOf: new Date(counted.asOfMs).toISOString(),
       definition: definitionOf(query, range),
       warnings: counted.warnings,

@@ -43,6 +43,8 @@ interface PieceRanges {
   }[]
 }
 
+export type Load = ReturnType<typeof openLoad>
+
 /** Brings columns of sections into memory: from the cache, or read by the threads. */
 export function openLoad({
   pool,
@@ -90,7 +92,8 @@ export function openLoad({
       readonly properties: readonly string[]
       readonly foldGroups: { readonly first: number; readonly last: number } | null
     },
-    readGroupCount: number,
+    /** By which rows are placed; null: as they are. */
+    readGroupCount: number | null,
     amounts: LoadAmounts,
   ): Promise<LoadedSection[]> => {
     const { projectId, sections, properties, foldGroups } = wanted
@@ -111,7 +114,8 @@ export function openLoad({
           })),
           runs: [],
         }
-        if (ref.readGroupCount === readGroupCount) return { section, runs }
+        if (readGroupCount === null || ref.readGroupCount === readGroupCount)
+          return { section, runs }
         const groups = { from: ref.readGroupCount, to: readGroupCount }
         return await pool.replace({ kind: 'replace', section, runs, ...groups })
       }),

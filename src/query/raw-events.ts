@@ -9,6 +9,8 @@ import type { Range } from './range.ts'
 
 const BUCKETS_IN_FLIGHT_MAX = 8
 const DAYS_IN_FLIGHT_MAX = 32
+/** Events that are held at once where values are counted: they may be of any bucket. About 40 bytes each. */
+const VALUE_EVENTS_MAX = 5_000_000
 
 /** What a question needs of the raw rows. */
 export interface RawRead {
@@ -18,6 +20,8 @@ export interface RawRead {
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
   readonly properties: readonly string[]
+  /** The property whose values are counted, one of the properties; null: users are. */
+  readonly countBy: string | null
   readonly signal: AbortSignal
 }
 
@@ -43,8 +47,10 @@ export function openRawEvents(dependencies: {
   readonly eventBuckets: EventBuckets
   readonly readsInFlightMax: number
   readonly partitionsMax: number
+  readonly valueEventsMax?: number
 }) {
   const { events, eventBuckets, readsInFlightMax, partitionsMax } = dependencies
+  const { valueEventsMax = VALUE_EVENTS_MAX } = dependencies
   const limit = pLimit(readsInFlightMax)
 
   async function readDay(read: RawRead, bucket: number, day: number, amounts: ReadAmounts) {
@@ -74,7 +80,7 @@ export function openRawEvents(dependencies: {
     [bucket, days]: readonly [number, readonly number[]],
     amounts: ReadAmounts,
   ) {
-    const builder = openColumnBuilder(read.properties)
+    const builder = openColumnBuilder(read.properties, null)
     for (const some of chunks(days, DAYS_IN_FLIGHT_MAX)) {
       throwIfCancelled(read.signal)
       const ofDays = await Promise.all(
@@ -133,6 +139,35 @@ export function openRawEvents(dependencies: {
       }
       return amounts
     },
+
+    /**
+     * Calls `fold` once, with the events of all buckets, by the values of `countBy`. Returns what was read. Throws
+     * QUERY_TOO_LARGE for more events than are held at once.
+     */
+    async forAllBuckets(
+      read: RawRead,
+      plan: RawPlan,
+      fold: (all: GroupRuns) => void,
+    ): Promise<ReadAmounts> {
+      const amounts = { partitions: 0, bytes: 0, events: 0 }
+      const builder = openColumnBuilder(read.properties, read.countBy)
+      let heldCount = 0
+      for (const [day, buckets] of bucketsByDay(plan)) {
+        const events: ScannedEvent[] = []
+        for (const some of chunks(buckets, DAYS_IN_FLIGHT_MAX)) {
+          throwIfCancelled(read.signal)
+          const reads = some.map((bucket) => limit(() => readDay(read, bucket, day, amounts)))
+          const found = (await Promise.all(reads)).flat()
+          heldCount += found.length
+          if (heldCount > valueEventsMax) throw tooManyHeld(valueEventsMax)
+          for (const event of found) events.push(event)
+        }
+        events.sort((a, b) => a.eventTimeMs - b.eventTimeMs)
+        for (const event of events) builder.add(event)
+      }
+      fold(builder.build())
+      return amounts
+    },
   }
 }
 
@@ -143,6 +178,25 @@ function tooLarge(estimate: number, partitionsMax: number): AppError {
     `this would read about ${estimate} partitions, and at most ${partitionsMax} are allowed: ` +
       'ask about fewer days',
   )
+}
+
+function tooManyHeld(eventsMax: number): AppError {
+  return new AppError(
+    'QUERY_TOO_LARGE',
+    `counting values by source "events" takes at most ${eventsMax} events: ask about fewer days`,
+  )
+}
+
+/** The buckets that hold anything on a day, by day in ascending order. */
+function bucketsByDay({ daysOfBucket }: RawPlan): [number, number[]][] {
+  const bucketsOfDay = new Map<number, number[]>()
+  for (const [bucket, days] of daysOfBucket)
+    for (const day of days) {
+      const buckets = bucketsOfDay.get(day)
+      if (buckets === undefined) bucketsOfDay.set(day, [bucket])
+      else buckets.push(bucket)
+    }
+  return [...bucketsOfDay].sort(([a], [b]) => a - b)
 }
 
 /** Cuts a question's range to what a project can still hold: its retention, and a day ahead of now. */

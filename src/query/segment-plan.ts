@@ -1,3 +1,4 @@
+import { AppError } from '../error.ts'
 import { dayOf, monthOfDay } from '../event/day.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
@@ -13,6 +14,8 @@ export interface SegmentRead {
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
   readonly properties: readonly string[]
+  /** The property whose values are counted, one of the properties; null: users are. */
+  readonly countBy: string | null
   readonly nowMs: number
   readonly signal: AbortSignal
 }
@@ -29,6 +32,15 @@ export interface Unit {
   readonly foldGroups: { readonly first: number; readonly last: number } | null
 }
 
+/** What counting by the values of a property takes: all sections that have it, once for each class of values. */
+export interface ValuePlan {
+  readonly property: string
+  readonly sections: readonly PlannedSection[]
+  readonly rowCount: number
+  /** So many that the rows of one are within memory, if the values have about as many each. */
+  readonly classCount: number
+}
+
 export interface SegmentPlan {
   /** Of one read group each. */
   readonly alone: readonly PlannedSection[]
@@ -37,8 +49,11 @@ export interface SegmentPlan {
   /** By which all rows are placed: the coarsest of the sections'. */
   readonly readGroupCount: number
   readonly units: readonly Unit[]
+  /** To be read, in all passes. */
   readonly rowCount: number
   readonly bytes: number
+  /** Null where users are counted. */
+  readonly values: ValuePlan | null
   /** Whether a property that is asked about may be beyond the limit of columns. */
   readonly isCut: boolean
 }
@@ -75,13 +90,40 @@ export async function planSegments(
   const units = [...byGroup].flatMap(([readGroup, ofGroup]) =>
     unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax, bytesOf }),
   )
+  const values =
+    read.countBy === null ? null : planValues(sections, read, read.countBy, unitBytesMax)
   return {
-    ...{ alone, shared, readGroupCount },
+    ...{ alone, shared, readGroupCount, values },
     units: units.sort((a, b) => a.readGroup - b.readGroup),
-    rowCount: sections.reduce((sum, { section }) => sum + section.rowCount, 0),
+    rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
     bytes: sections.reduce((sum, planned) => sum + bytesOf(planned), 0),
     isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
   }
+}
+
+function planValues(
+  sections: readonly PlannedSection[],
+  { properties }: SegmentRead,
+  property: string,
+  classBytesMax: number,
+): ValuePlan {
+  const having = sections.filter(({ section }) => codesColumn(property) in section.columns)
+  const bytes = having.reduce((sum, { section }) => sum + neededBytes(section, properties), 0)
+  const classCount = Math.max(1, Math.ceil(bytes / classBytesMax))
+  return { property, sections: having, rowCount: rowsOf(having), classCount }
+}
+
+function rowsOf(sections: readonly PlannedSection[]): number {
+  return sections.reduce((sum, { section }) => sum + section.rowCount, 0)
+}
+
+/** What a question that would read more than it may is refused with. */
+export function tooManyEvents(eventCount: number, eventsMax: number): AppError {
+  return new AppError(
+    'QUERY_TOO_LARGE',
+    `this would read ${eventCount} events, and at most ${eventsMax} are allowed: ` +
+      'ask about fewer days or events',
+  )
 }
 
 /** Finds the sections of some names on the days of a range that have not expired. */

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { Funnel, FunnelCounts } from '../analysis/funnel.ts'
-import { AppError } from '../error.ts'
 import type { Root } from '../segment/root.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'
@@ -9,10 +8,12 @@ import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.
 import {
   coarse,
   planSegments,
+  tooManyEvents,
   type SegmentPlan,
   type SegmentRead,
   type Unit,
 } from './segment-plan.ts'
+import { openValuePasses } from './value-passes.ts'
 import type { FoldQuestion } from './worker-messages.ts'
 
 /** Several for each thread, so that none is idle while another ends. */
@@ -77,17 +78,18 @@ export function openSegments(dependencies: {
     return folded.map(({ counts }) => counts)
   }
 
+  const foldValues = openValuePasses({
+    ...{ pool, load, memoryBytesMax, eventsMax },
+    fold: (sections, question, amounts) =>
+      foldUnit(sections, { readGroup: 0, foldGroups: null }, question, amounts),
+  })
+
   return {
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
     async plan(root: Root, read: SegmentRead): Promise<SegmentPlan> {
       // While a unit is folded the next one is read.
       const plan = await planSegments(snapshots, root, read, memoryBytesMax / 2)
-      if (plan.rowCount > eventsMax)
-        throw new AppError(
-          'QUERY_TOO_LARGE',
-          `this would read ${plan.rowCount} events, and at most ${eventsMax} are allowed: ` +
-            'ask about fewer days or events',
-        )
+      if (plan.rowCount > eventsMax) throw tooManyEvents(plan.rowCount, eventsMax)
       return plan
     },
 
@@ -97,6 +99,7 @@ export function openSegments(dependencies: {
       plan: SegmentPlan,
       { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
     ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
+      if (plan.values !== null) return await foldValues(read, plan.values, { funnel, question })
       const { readGroupCount, units, alone, shared } = plan
       const { projectId, properties, signal } = read
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }

@@ -95,4 +95,51 @@ export interface Replaced {
   readonly runs: readonly number[]
 }
 
-export type Task = FetchTask | FoldTask | ReplaceTask | { readonly kind: 'metrics' }
+/** The values of which a hash, modulo `count`, is `index`. */
+export interface ValueClass {
+  readonly count: number
+  readonly index: number
+}
+
+/** Numbers the values of a class that dictionaries hold (number-values.ts). */
+export interface NumberTask {
+  readonly kind: 'number'
+  /** Made once, for all dictionaries that are to share numbers. */
+  readonly numbering: string
+  readonly valueClass: ValueClass
+  /** How many values it has by now. */
+  readonly knownCount: number
+  /** About what all its values may take in memory. */
+  readonly bytesMax: number
+  /** As stored (segment/dictionary.ts). */
+  readonly dictionaries: readonly SharedArrayBuffer[]
+}
+
+export interface Numbered {
+  /**
+   * By dictionary, then code (uint32): the number of the value and 1 more; 0 for those that have none. Null where
+   * the values take more memory than they may.
+   */
+  readonly tables: readonly SharedArrayBuffer[] | null
+  readonly knownCount: number
+}
+
+/** Places a section's rows by the values of a property instead of users (segment/place-by-value.ts). */
+export interface PlaceTask {
+  readonly kind: 'place'
+  readonly section: SharedSection
+  readonly property: string
+  /** Of the property's dictionary, as `Numbered` has it. */
+  readonly table: SharedArrayBuffer
+  /** The properties that are still needed then. */
+  readonly kept: readonly string[]
+}
+
+export type Task =
+  | FetchTask
+  | FoldTask
+  | ReplaceTask
+  | NumberTask
+  | PlaceTask
+  | { readonly kind: 'forget'; readonly numbering: string }
+  | { readonly kind: 'metrics' }

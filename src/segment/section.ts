@@ -11,6 +11,7 @@ import {
 } from './dictionary.ts'
 import { QUARTER_MS, type Section } from './directory.ts'
 import { FOLD_GROUP_USERS, userNumberAt } from './place.ts'
+import { timeOrder } from './time-order.ts'
 import { highWordsOf, joinTimes, splitTimes } from './times.ts'
 
 /** How many properties of one event name get a column in a segment. */
@@ -161,25 +162,7 @@ function inRowOrder({ rowCount, userNumber, timeMs }: SectionRows, readGroupCoun
     if (count > 0) runs.push(Math.floor(group / foldGroupCount), group % foldGroupCount, count)
     starts[group + 1] = starts[group]! + count
   }
-  return { order: ordered(timeMs, groupOf, starts), runs, position }
-}
-
-// Time and row make one number of 53 bits, so that the engine's own numeric sort can be used.
-const ROWS_MAX = 2 ** 26
-
-function ordered(timeMs: Uint32Array, groupOf: Uint32Array, starts: Uint32Array): Uint32Array {
-  const rowCount = timeMs.length
-  assert(rowCount <= ROWS_MAX)
-  const keys = new Float64Array(rowCount)
-  const next = starts.slice()
-  for (let row = 0; row < rowCount; row++)
-    keys[next[groupOf[row]!]!++] = timeMs[row]! * ROWS_MAX + row
-  for (let group = 0; group < starts.length - 1; group++)
-    if (starts[group + 1]! - starts[group]! > 1)
-      keys.subarray(starts[group], starts[group + 1]).sort()
-  const order = new Uint32Array(rowCount)
-  for (let row = 0; row < rowCount; row++) order[row] = keys[row]! % ROWS_MAX
-  return order
+  return { order: timeOrder(timeMs, groupOf, starts), runs, position }
 }
 
 /**

@@ -96,7 +96,15 @@ export const FunnelQuery = z
     order: z.literal('ordered').default('ordered'),
     entry: z.literal('best').default('best'),
     exclude: z.array(z.never()).max(0).default([]),
-    count: z.literal('users').default('users'),
+    count: z
+      .union([z.literal('users'), z.strictObject({ property: propertyPath })])
+      .default('users')
+      .meta({
+        description:
+          'The unit: users, or the values of a property, across users: accounts, session ids. Values that read ' +
+          'alike are one; events without the property are ignored.',
+        examples: [{ property: 'org' }],
+      }),
     hold: z.array(z.never()).max(0).default([]),
     breakdown: z
       .strictObject({

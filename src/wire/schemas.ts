@@ -105,7 +105,9 @@ const FunnelAnswer = z.object({
       description:
         'Values beyond the limit are in "$other", users without the property in "$none".',
     }),
-  unit: z.literal('users'),
+  unit: z
+    .string()
+    .meta({ description: 'What the steps count: users, or the property that is counted by.' }),
   asOf: isoTime.meta({ description: 'What was acknowledged before this moment is counted.' }),
   definition: z.string().meta({ description: 'What is counted, in one sentence.' }),
   warnings: z.array(z.string()),

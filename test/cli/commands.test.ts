@@ -85,6 +85,13 @@ describe('the command line', () => {
     expect(text).toContain('\n?[31mred\n')
   })
 
+  test('counts the values of a property where it is asked to', async () => {
+    const { out } = await funnel(FUNNEL, '--count-by', 'country')
+    const text = stripVTControlCharacters(out)
+    expect(text).toMatch(/^1 page_view .* 3\n/)
+    expect(text).toMatch(/\ncountry, as of /)
+  })
+
   test('lists what a user did, newest first', async () => {
     const { code, out } = await user('ada', '--limit', '2')
     expect(code).toBe(0)

@@ -55,6 +55,7 @@ const aQuestion = fc
     from: fc.nat(DAYS).map((days) => START_MS + days * DAY_MS + 60 * MINUTE_MS),
     days: fc.integer({ min: 1, max: DAYS }),
     rangeBounds: fc.constantFrom('entry', 'all'),
+    count: fc.constantFrom('users', 'users', { property: 'plan' }, { property: 'cart.total' }),
     breakdown: fc.constantFrom(null, { property: 'plan' }, { property: 'cart.total', limit: 2 }),
   })
   .map(({ days, ...question }) => ({ ...question, to: question.from + days * DAY_MS }))

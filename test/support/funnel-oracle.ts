@@ -16,6 +16,14 @@ export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): Funn
   return group.close()
 }
 
+/** The events that have a property, each of a user who is its value as text: what counting by it means. */
+export function byValue(events: readonly TestEvent[], property: string): TestEvent[] {
+  return events.flatMap((event) => {
+    const value = event.properties?.[property] ?? null
+    return value === null ? [] : [{ ...event, user: String(value) }]
+  })
+}
+
 export function usersOf(events: readonly TestEvent[]): string[] {
   return [...new Set(events.map(({ user }) => user))]
 }

@@ -6,7 +6,7 @@ import type { CodedColumn } from '../../../src/segment/columns.ts'
 const cellsOf = ({ codes, values }: CodedColumn) => [...codes].map((code) => values[code])
 
 test('runs hold what was added, by day and name, in its order', () => {
-  const builder = openColumnBuilder(['path', 'cart.total'])
+  const builder = openColumnBuilder(['path', 'cart.total'], null)
   const add = (eventTimeMs: number, userId: string, eventName: string, properties: object) =>
     builder.add({ eventTimeMs, userId, eventName, properties: JSON.stringify(properties) })
   add(DAY_MS - 1, 'ada', 'view', { path: '/b' })
@@ -44,8 +44,25 @@ test('runs hold what was added, by day and name, in its order', () => {
   ])
 })
 
+test('values take the place of users, by their text; events without one are left out', () => {
+  const builder = openColumnBuilder([], 'org')
+  for (const [index, org] of [1, 'x', null, '1', undefined, true, [1], 'true'].entries())
+    builder.add({
+      ...{ eventTimeMs: index, userId: 'ada', eventName: org === null ? 'left out' : 'e' },
+      properties: JSON.stringify({ org }),
+    })
+  const { days, userCount } = builder.build()
+  expect(userCount).toBe(3)
+  expect(days.map(({ runs }) => runs.map(({ eventName }) => eventName))).toEqual([['e']])
+  const { timeMs, user } = days[0]!.runs[0]!
+  expect([[...timeMs], [...user]]).toEqual([
+    [0, 1, 3, 5, 7],
+    [0, 1, 0, 2, 2],
+  ])
+})
+
 test('times before 1970 are of days below 0', () => {
-  const builder = openColumnBuilder([])
+  const builder = openColumnBuilder([], null)
   builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', properties: '' })
   const [first] = builder.build().days
   expect(first!.day).toBe(-1)
@@ -53,7 +70,7 @@ test('times before 1970 are of days below 0', () => {
 })
 
 test('a dictionary has null first and no value twice, and all runs share it', () => {
-  const builder = openColumnBuilder(['p'])
+  const builder = openColumnBuilder(['p'], null)
   for (const [index, p] of ['x', null, 'y', 'x', true, [1]].entries())
     builder.add({
       ...{ eventTimeMs: index * DAY_MS, userId: 'a', eventName: 'e' },
@@ -66,7 +83,7 @@ test('a dictionary has null first and no value twice, and all runs share it', ()
 })
 
 test('properties are not parsed where none is asked about', () => {
-  const builder = openColumnBuilder([])
+  const builder = openColumnBuilder([], null)
   builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', properties: '' })
   expect(builder.build().days[0]!.runs[0]!.properties.size).toBe(0)
 })

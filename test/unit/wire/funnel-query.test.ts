@@ -75,7 +75,7 @@ describe('a funnel', () => {
     { entry: 'first' },
     { exclude: [{ event: 'logout' }] },
     { count: 'sessions' },
-    { count: { property: 'org' } },
+    { count: 'attempts' },
     { hold: ['org'] },
     { trend: 'day' },
     { compare: 'previous' },
@@ -84,6 +84,14 @@ describe('a funnel', () => {
   ])('that this version cannot answer is refused by name: %j', (part) => {
     const [path] = faultsOf(part)
     expect(path?.split('.')[0]).toBe(Object.keys(part)[0])
+  })
+
+  test('counts users, or the values of a property', () => {
+    expect(ask({}).count).toBe('users')
+    expect(ask({ count: 'users' }).count).toBe('users')
+    expect(ask({ count: { property: 'org.id' } }).count).toEqual({ property: 'org.id' })
+    for (const count of [{}, { property: '' }, { property: 'a', b: 1 }, { property: 1 }, null])
+      expect(faultsOf({ count }).map((path) => path.split('.')[0])).toEqual(['count'])
   })
 
   test('with a field that nobody knows is refused', () => {

@@ -1,0 +1,134 @@
+import { propertiesOf, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
+import { throwIfCancelled } from './cancel.ts'
+import type { FoldPool } from './fold-pool.ts'
+import type { Load, LoadedSection } from './load-sections.ts'
+import {
+  neededBytes,
+  tooManyEvents,
+  type PlannedSection,
+  type SegmentRead,
+  type ValuePlan,
+} from './segment-plan.ts'
+import type { SegmentAmounts } from './segments.ts'
+import type { FoldQuestion, ValueClass } from './worker-messages.ts'
+
+/** A slab of sections is placed while the next is read: both take a quarter of the memory. */
+const SLABS_PER_MEMORY = 8
+/** The rows of a pass take half of the memory (segment-plan.ts), its values a quarter. */
+const VALUES_PER_MEMORY = 4
+/** What the heap of a thread is sure to hold. */
+const VALUES_BYTES_MAX = 536_870_912
+
+/**
+ * Counts by the values of a property instead of users. A pass takes the values of one class: it reads all rows,
+ * slab by slab, numbers the values, places the rows by these numbers, and folds them as if they were users.
+ */
+export function openValuePasses(dependencies: {
+  readonly pool: FoldPool
+  readonly load: Load
+  /** Folds sections that lie in one read group. */
+  readonly fold: (
+    sections: readonly LoadedSection[],
+    question: FoldQuestion,
+    amounts: SegmentAmounts,
+  ) => Promise<FunnelCounts[]>
+  readonly memoryBytesMax: number
+  readonly eventsMax: number
+}) {
+  const { pool, load, fold, memoryBytesMax, eventsMax } = dependencies
+
+  /** Returns the rows of a class, placed; null where its values take too much memory. */
+  async function placeClass(
+    { projectId, properties, signal }: SegmentRead,
+    { property, slabs, kept }: { property: string; slabs: Slabs; kept: readonly string[] },
+    valueClass: ValueClass,
+    amounts: SegmentAmounts,
+  ): Promise<LoadedSection[] | null> {
+    const valuesBytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
+    const numbering = pool.openNumbering(valueClass, valuesBytesMax)
+    const loadSlab = (sections: readonly PlannedSection[]) =>
+      load({ projectId, sections, properties, foldGroups: null }, null, amounts)
+    const placed: LoadedSection[] = []
+    try {
+      let loading = loadSlab(slabs[0]!)
+      for (const index of slabs.keys()) {
+        const loaded = await loading
+        throwIfCancelled(signal)
+        const next = slabs[index + 1]
+        if (next !== undefined) loading = loadSlab(next)
+        // Its failure is met when it is waited for, or not at all when the pass ends before.
+        loading.catch(() => undefined)
+        const dictionaries = loaded.map((one) => dictionaryOf(one, property))
+        for (const { section } of loaded) amounts.events += section.rowCount
+        const { tables } = await numbering.number(dictionaries)
+        if (tables === null) return null
+        const parts = await Promise.all(
+          loaded.map(({ section }, at) =>
+            pool.replace({ kind: 'place', section, property, table: tables[at]!, kept }),
+          ),
+        )
+        placed.push(...parts.filter(({ section }) => section.rowCount > 0))
+      }
+      return placed
+    } finally {
+      numbering.close()
+    }
+  }
+
+  /**
+   * Folds what was planned. A class whose values turn out to be too many is split in two. Throws QUERY_TOO_LARGE
+   * where more would be read for it than is allowed, and CANCELLED or QUERY_TIMEOUT soon after the signal.
+   */
+  return async (
+    read: SegmentRead,
+    { property, sections, rowCount, classCount }: ValuePlan,
+    { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
+  ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> => {
+    const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
+    let counts = funnel.empty()
+    if (sections.length === 0) return { counts, amounts }
+    const slabs = slabsOf(sections, read.properties, memoryBytesMax / SLABS_PER_MEMORY)
+    const asked = { property, slabs, kept: propertiesOf(question.spec) }
+    const classes = Array.from({ length: classCount }, (_, index) => ({ count: classCount, index }))
+    for (let next = classes.pop(); next !== undefined; next = classes.pop()) {
+      const placed = await placeClass(read, asked, next, amounts)
+      if (placed === null) {
+        const count = 2 * next.count
+        if (count * rowCount > eventsMax) throw tooManyEvents(count * rowCount, eventsMax)
+        classes.push({ count, index: next.index }, { count, index: next.index + next.count })
+        continue
+      }
+      throwIfCancelled(read.signal)
+      const folded = { ...amounts, foldMs: 0 }
+      for (const part of await fold(placed, question, folded)) counts = funnel.merge(counts, part)
+      amounts.foldMs += folded.foldMs
+    }
+    return { counts, amounts }
+  }
+}
+
+type Slabs = readonly (readonly PlannedSection[])[]
+
+/** Cuts sections into slabs that take so many bytes at most, or are one section. */
+function slabsOf(
+  sections: readonly PlannedSection[],
+  properties: readonly string[],
+  bytesMax: number,
+): Slabs {
+  const slabs: PlannedSection[][] = []
+  let bytes = Infinity
+  for (const planned of sections) {
+    const own = neededBytes(planned.section, properties)
+    if (bytes + own > bytesMax) {
+      slabs.push([])
+      bytes = 0
+    }
+    slabs.at(-1)!.push(planned)
+    bytes += own
+  }
+  return slabs
+}
+
+function dictionaryOf({ section }: LoadedSection, property: string): SharedArrayBuffer {
+  return section.properties.find(({ path }) => path === property)!.values
+}
