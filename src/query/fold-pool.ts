@@ -7,6 +7,8 @@ import type {
   Folded,
   FoldStart,
   FoldTask,
+  Listed,
+  ListTask,
   Replaced,
   ReplaceTask,
   Task,
@@ -18,8 +20,8 @@ interface Member {
 }
 
 interface QueuedFold {
-  readonly task: FoldTask
-  readonly resolve: (folded: Folded) => void
+  readonly task: FoldTask | ListTask
+  readonly resolve: (folded: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -50,13 +52,20 @@ export function openFoldPool(dependencies: {
       if (next === undefined) return
       member.isFolding = true
       member.thread
-        .send<Folded>(next.task)
+        .send<unknown>(next.task)
         .then(next.resolve, next.reject)
         .finally(() => {
           member.isFolding = false
           giveFolds()
         })
     }
+  }
+
+  async function queued(task: FoldTask | ListTask): Promise<unknown> {
+    return await new Promise((resolve, reject) => {
+      folds.push({ task, resolve, reject })
+      giveFolds()
+    })
   }
 
   return {
@@ -81,12 +90,10 @@ export function openFoldPool(dependencies: {
     },
 
     /** Folds in whichever thread is free first. */
-    async fold(task: FoldTask): Promise<Folded> {
-      return await new Promise<Folded>((resolve, reject) => {
-        folds.push({ task, resolve, reject })
-        giveFolds()
-      })
-    },
+    fold: (task: FoldTask) => queued(task) as Promise<Folded>,
+
+    /** The same, for lists of users. */
+    list: (task: ListTask) => queued(task) as Promise<Listed>,
 
     async replace(task: ReplaceTask): Promise<Replaced> {
       const { thread } = members[turn++ % threadCount]!
