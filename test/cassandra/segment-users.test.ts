@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { UsersAsked } from '../../src/analysis/funnel-users.ts'
 import { eventNamesOf, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
-import { DAY_MS } from '../../src/event/day.ts'
+import { DAY_MS, HOUR_MS } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import { openFoldPool } from '../../src/query/fold-pool.ts'
-import { openPins } from '../../src/query/pins.ts'
+import { openPins, PIN_MS } from '../../src/query/pins.ts'
 import { openSegmentUsers } from '../../src/query/segment-users.ts'
 import { openSegments } from '../../src/query/segments.ts'
 import { openUserIds } from '../../src/query/user-ids.ts'
@@ -124,13 +124,13 @@ describe('pages of users from segments', () => {
     ['one read group', 1],
     ['several', 5],
   ])('add up to all users of %s, whatever their length and the memory', async (_, groups) => {
-    const events = someEvents(60_000, groups)
+    const events = someEvents(45_000, groups)
     const { projectId } = await sealedProject(events, 17, groups)
     for (const asked of [dropped, ofPlan]) {
       const expected = listOf(asked, events).sort(byUser)
       expect(expected.length).toBeGreaterThan(500)
       const pages = await openPages(projectId)
-      for (const limit of [70, 999, 1_000_000])
+      for (const limit of [150, 999, 1_000_000])
         expect(await pages.all(asked, limit)).toEqual(expected)
       expect(await (await openPages(projectId, 300_000)).all(asked, 500)).toEqual(expected)
     }
@@ -161,6 +161,28 @@ describe('pages of users from segments', () => {
     expect(last.users).toEqual(whole.users.slice(-19, -9))
     expect(last.eventCount).toBeLessThan(30_000)
   })
+})
+
+test('what a list is about can be read to its last moment, whatever is merged and swept', async () => {
+  const events = someEvents(2_000, 11)
+  const { projectId, writer, sealer, clock } = await sealedProject(events, 12)
+  // At the end of an hour, since what is given up is deleted by hours.
+  clock.pass(HOUR_MS - (clock.nowMs() % HOUR_MS) - 1_000)
+  const pages = await openPages(projectId)
+  const expected = await pages.all(dropped, 100)
+  expect(expected).toEqual(listOf(dropped, events).sort(byUser))
+  for (let pass = 0; pass < 16; pass++) {
+    await writer.commit(someEvents(50, 20 + pass))
+    await writer.beat()
+    await sealer.seal()
+  }
+  await sealer.merge(Infinity)
+  clock.pass(PIN_MS)
+  await sealer.sweep()
+  expect(await pages.all(dropped, 100)).toEqual(expected)
+  clock.pass(2 * HOUR_MS)
+  await sealer.sweep()
+  await expect(pages.all(dropped, 100)).rejects.toThrow('missing')
 })
 
 test('ids are found in lists of many chunks, merged or fresh, and a number that no list has is told', async () => {
@@ -209,7 +231,7 @@ test('a pin is kept for 45 minutes, and for its project alone', async () => {
   expect(await pins.read(projectId, id)).toEqual(pin)
   const expired = expect.objectContaining({ code: 'CURSOR_EXPIRED' }) as unknown
   await expect(pins.read(randomUUID(), id)).rejects.toEqual(expired)
-  clock.pass(45 * 60_000)
+  clock.pass(PIN_MS)
   expect(await pins.read(projectId, id)).toEqual(pin)
   clock.pass(1)
   await expect(pins.read(projectId, id)).rejects.toEqual(expired)
