@@ -83,16 +83,15 @@ export function openFunnelUserLists(dependencies: {
     signal: AbortSignal,
   ): Promise<Pin> {
     const nowMs = clock.nowMs()
+    // What is wrong with a question is told before anything is sealed for it.
+    const pageRead = readOf(project, query, nowMs, signal)
     const { root, asOfMs } =
       query.source === 'events'
         ? { root: null, asOfMs: nowMs }
         : await freshness.view(project, query.freshness, signal)
-    const pin = { nowMs, asOfMs, root, shownValues: null }
+    const pin = { question: questionOf(project, query), nowMs, asOfMs, root, shownValues: null }
     if (query.breakdownValue !== OTHER) return pin
-    return {
-      ...pin,
-      shownValues: await shownValues(query, pin, readOf(project, query, nowMs, signal)),
-    }
+    return { ...pin, shownValues: await shownValues(query, pin, pageRead) }
   }
 
   /** Returns the values that are not in `$other`: those with the most users, as the funnel counts them. */
@@ -146,18 +145,22 @@ export function openFunnelUserLists(dependencies: {
     }))
   }
 
+  /** Goes on with a list. The cursor may name any pin, so that is looked at too. */
+  async function pinOf({ projectId }: Project, { pinId }: Cursor, question: string): Promise<Pin> {
+    const pin = await pins.read(projectId, pinId)
+    if (pin.question !== question) throw wrongCursor('not one of ours')
+    return pin
+  }
+
   async function page(
     project: Project,
     query: FunnelUsersQuery,
     signal: AbortSignal,
   ): Promise<FunnelUsersPage> {
-    const { projectId } = project
-    const question = hashOf(project, query)
+    const question = questionOf(project, query)
     const cursor = query.cursor === undefined ? null : cursorFrom(query.cursor, question)
     const pin =
-      cursor === null
-        ? await begin(project, query, signal)
-        : await pins.read(projectId, cursor.pinId)
+      cursor === null ? await begin(project, query, signal) : await pinOf(project, cursor, question)
     const pageRead = readOf(project, query, pin.nowMs, signal)
     const found = await usersAfter(query, pin, pageRead, cursor?.place ?? null)
     const users = found.slice(0, query.limit)
@@ -170,7 +173,7 @@ export function openFunnelUserLists(dependencies: {
       asOf: new Date(pin.asOfMs).toISOString(),
     }
     if (found.length <= query.limit) return answer
-    const pinId = cursor?.pinId ?? (await pins.write(projectId, pin))
+    const pinId = cursor?.pinId ?? (await pins.write(project.projectId, pin))
     return { ...answer, cursor: cursorText({ pinId, place: users.at(-1)!.place }, question) }
   }
 
@@ -215,10 +218,13 @@ function valuesOf(value: string, shownValues: readonly string[] | null): UsersAs
   return { texts: [value], areAmong: true }
 }
 
-/** Tells a question from others: its pages may differ in length only. */
-function hashOf({ projectId }: Project, query: FunnelUsersQuery): string {
+/** Tells a question from others: its pages may differ in length only, and are of the same settings. */
+function questionOf(
+  { projectId, timeZone, retentionDays }: Project,
+  query: FunnelUsersQuery,
+): string {
   const { limit: _limit, cursor: _cursor, ...asked } = query
-  const text = JSON.stringify([projectId, asked])
+  const text = JSON.stringify([projectId, timeZone, retentionDays, asked])
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 

@@ -14,6 +14,8 @@ const PIN = 'pin'
 
 /** What all pages of a list have in common. */
 export interface Pin {
+  /** Tells the question from others. */
+  readonly question: string
   /** When the first page was asked for; all pages take it for now. */
   readonly nowMs: number
   readonly asOfMs: number

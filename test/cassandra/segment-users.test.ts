@@ -226,7 +226,7 @@ test('a pin is kept for 45 minutes, and for its project alone', async () => {
   const { root } = await stores.snapshots.root(
     (await sealedProject(someEvents(100, 3), 1)).projectId,
   )
-  const pin = { nowMs: clock.nowMs(), asOfMs: 5, root, shownValues: ['a', 'ü'] }
+  const pin = { question: 'q', nowMs: clock.nowMs(), asOfMs: 5, root, shownValues: ['a', 'ü'] }
   const id = await pins.write(projectId, pin)
   expect(await pins.read(projectId, id)).toEqual(pin)
   const expired = expect.objectContaining({ code: 'CURSOR_EXPIRED' }) as unknown

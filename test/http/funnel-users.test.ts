@@ -240,6 +240,15 @@ describe('a cursor', async () => {
     expect(await codeOf({ ...question, cursor }, other)).toEqual([400, 'INVALID_QUERY'])
   })
 
+  test('that was put together of two lists is refused', async () => {
+    const decode = (text: string) => Buffer.from(text, 'base64url').toString().split(' ')
+    const other = await page(project, { ...question, source: 'events' })
+    const [own, , place] = decode(cursor!)
+    const mixed = [own, decode(other.cursor!)[1], place].join(' ')
+    const asked = { ...question, cursor: Buffer.from(mixed).toString('base64url') }
+    expect(await codeOf(asked)).toEqual([400, 'INVALID_QUERY'])
+  })
+
   test('may be followed in pages of another length', async () => {
     const { users } = await page(project, { ...question, limit: 1_000, cursor })
     const all = await allPages(project, question)
@@ -264,6 +273,7 @@ describe('a question for users', async () => {
     [{ step: 2 }, 'outcome'],
     [{ step: 2, outcome: 'left' }, 'outcome'],
     [{ step: 2, outcome: 'dropped', limit: 1_001 }, 'limit'],
+    [{ step: 1, outcome: 'converted', cursor: 'rubbish' }, 'cursor'],
     [{ step: 2, outcome: 'dropped', breakdown: null, breakdownValue: 'a' }, 'breakdownValue'],
   ])('is refused where it makes no sense: %j', async (asked, path) => {
     const answer = await post(project, { ...funnel, ...asked })
