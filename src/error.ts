@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'BODY_TOO_LARGE'
   | 'TOO_MANY_EVENTS'
   | 'UNSUPPORTED_ENCODING'
+  | 'CURSOR_EXPIRED'
   | 'QUERY_TOO_LARGE'
   | 'QUERY_TIMEOUT'
   | 'CANCELLED'

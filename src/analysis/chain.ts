@@ -1,5 +1,5 @@
 import assert from 'node:assert'
-import type { DirectRun } from './day-rows.ts'
+import type { EntryRun } from './day-rows.ts'
 import { growRows, openRows, type Rows, type Span } from './merge-runs.ts'
 import { firstSteps, loadTieSet, openTieSet } from './tie-set.ts'
 import { isOfManyUsers, openTieSplit, splitTie } from './tie-split.ts'
@@ -7,9 +7,9 @@ import { isOfManyUsers, openTieSplit, splitTie } from './tie-split.ts'
 /** Later than every time of a day. */
 const NEVER = 0xffff_ffff
 
-/** Where the next events of a run and of rows are. */
+/** Where the next entry and the next row are. */
 interface Heads {
-  inRun: number
+  entry: number
   row: number
 }
 
@@ -34,12 +34,12 @@ export interface ChainState {
 export interface Chains {
   readonly open: (userCount: number) => ChainState
   /**
-   * Goes on with the rows of a span and of a run beside them, each in time order and all later than those of
-   * the call before; `startMs` is when their day begins. Each row has a bit.
+   * Goes on with the rows of a span, and with entries beside them, each in time order and all later than those
+   * of the call before; `startMs` is when their day begins. Each row has a bit.
    */
   readonly fold: (
     state: ChainState,
-    day: { readonly rows: Rows; readonly span: Span; readonly direct: DirectRun | null },
+    day: { readonly rows: Rows; readonly span: Span; readonly entries: EntryRun | null },
     startMs: number,
   ) => void
   /** Returns, by step, how many users have a chain that has reached it. */
@@ -120,40 +120,38 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
     }
   }
 
-  /** The same for rows and a run, merged on the way: the run, which is the longest, is never copied. */
+  /** The same for rows and entries beside them, merged on the way: the entries, which are most, are never copied. */
   function foldBoth(
     state: ChainState,
     rows: Rows,
     span: Span,
-    direct: DirectRun,
+    entries: EntryRun,
     dayStartMs: number,
   ): void {
     const { timeMs: rowTimes, user: rowUsers, mask: rowMasks } = rows
-    const { timeMs: runTimes, user: runUsers, mask: runMask } = direct
+    const { timeMs: entryTimes, user: entryUsers } = entries
     const { startMs, userCount } = state
-    // Of an event that is an entry and nothing else there is only its time to note.
-    const isEntry = runMask === 1 && last > 0
-    const at: Heads = { inRun: direct.from, row: span.from }
-    let { inRun, row } = at
-    let runMs = inRun < direct.to ? runTimes[inRun]! : NEVER
+    const at: Heads = { entry: entries.from, row: span.from }
+    let { entry, row } = at
+    let entryMs = entry < entries.to ? entryTimes[entry]! : NEVER
     let rowMs = row < span.to ? rowTimes[row]! : NEVER
-    while (runMs !== NEVER || rowMs !== NEVER) {
-      const nowMs = runMs <= rowMs ? runMs : rowMs
-      if (runMs <= rowMs) {
-        const user = runUsers[inRun]!
-        const nextMs = inRun + 1 < direct.to ? runTimes[inRun + 1]! : NEVER
+    while (entryMs !== NEVER || rowMs !== NEVER) {
+      const nowMs = entryMs <= rowMs ? entryMs : rowMs
+      if (entryMs <= rowMs) {
+        const nextMs = entry + 1 < entries.to ? entryTimes[entry + 1]! : NEVER
         if (nextMs > nowMs && rowMs > nowMs) {
+          const user = entryUsers[entry]!
           if (user >= userCount) assert.fail('users of the group')
-          if (isEntry) startMs[user * last] = dayStartMs + nowMs
-          else takeOne(state, user, runMask, dayStartMs + nowMs, last, windowMs)
-          inRun++
-          runMs = nextMs
+          // Of an event that is an entry and nothing else there is only its time to note.
+          startMs[user * last] = dayStartMs + nowMs
+          entry++
+          entryMs = nextMs
           continue
         }
       } else {
-        const user = rowUsers[row]!
         const nextMs = row + 1 < span.to ? rowTimes[row + 1]! : NEVER
         if (nextMs > nowMs) {
+          const user = rowUsers[row]!
           if (user >= userCount) assert.fail('users of the group')
           takeOne(state, user, rowMasks[row]!, dayStartMs + nowMs, last, windowMs)
           row++
@@ -161,30 +159,30 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
           continue
         }
       }
-      at.inRun = inRun
+      at.entry = entry
       at.row = row
-      const tied = gathered(rows, span, direct, at, nowMs)
+      const tied = gathered(rows, span, entries, at, nowMs)
       takeTie(state, tiedRows, tied, dayStartMs + nowMs)
-      inRun = at.inRun
+      entry = at.entry
       row = at.row
-      runMs = inRun < direct.to ? runTimes[inRun]! : NEVER
+      entryMs = entry < entries.to ? entryTimes[entry]! : NEVER
       rowMs = row < span.to ? rowTimes[row]! : NEVER
-      if (runMs < nowMs || rowMs < nowMs) assert.fail('rows in time order')
+      if (entryMs < nowMs || rowMs < nowMs) assert.fail('rows in time order')
     }
   }
 
   /** Copies the next rows of one time, of both, to where they can be taken as a tie. */
-  function gathered(rows: Rows, span: Span, direct: DirectRun, at: Heads, nowMs: number): Span {
-    let { inRun, row } = at
-    while (inRun < direct.to && direct.timeMs[inRun] === nowMs) inRun++
+  function gathered(rows: Rows, span: Span, entries: EntryRun, at: Heads, nowMs: number): Span {
+    let { entry, row } = at
+    while (entry < entries.to && entries.timeMs[entry] === nowMs) entry++
     while (row < span.to && rows.timeMs[row] === nowMs) row++
-    const count = inRun - at.inRun + row - at.row
+    const count = entry - at.entry + row - at.row
     growRows(tiedRows, count)
     const { user, mask } = tiedRows
     let end = 0
-    for (; at.inRun < inRun; at.inRun++) {
-      user[end] = direct.user[at.inRun]!
-      mask[end++] = direct.mask
+    for (; at.entry < entry; at.entry++) {
+      user[end] = entries.user[at.entry]!
+      mask[end++] = 1
     }
     for (; at.row < row; at.row++) {
       user[end] = rows.user[at.row]!
@@ -204,9 +202,9 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
       return { userCount, startMs, isDone }
     },
 
-    fold(state, { rows, span, direct }, startMs) {
-      if (direct === null) foldRows(state, rows, span, startMs)
-      else foldBoth(state, rows, span, direct, startMs)
+    fold(state, { rows, span, entries }, startMs) {
+      if (entries === null) foldRows(state, rows, span, startMs)
+      else foldBoth(state, rows, span, entries, startMs)
     },
 
     users: (state) => countReached(state, last),

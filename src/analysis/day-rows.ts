@@ -6,6 +6,7 @@ import type { TextCodes } from './text-codes.ts'
 /** Milliseconds of a UTC day: a run's times are below it. */
 export const DAY_MS = 86_400_000
 
+const ENTRY = 1
 const ALL_STEPS = -1
 const ALL_BUT_ENTRY = ~1
 
@@ -17,21 +18,20 @@ export interface RowSelection {
   readonly lastEndMs: number
 }
 
-/** A part of a run, of which every row has the same mask; read where it lies. */
-export interface DirectRun extends Span {
+/** A part of a run, of which every row is an entry and no other step; read where it lies. */
+export interface EntryRun extends Span {
   readonly timeMs: Uint32Array
   readonly user: Uint16Array
-  readonly mask: number
 }
 
 export interface DayRows {
   readonly rows: Rows
   /**
    * Puts the events of a day that satisfy any step into `rows`, in time order, and tells where they are.
-   * What was there before is lost. The longest part of a run that needs no looking at its rows may be left
+   * What was there before is lost. The longest part of a run of nothing but entries, if there is one, is left
    * where it is.
    */
-  readonly read: (day: DayRuns) => { readonly span: Span; readonly direct: DirectRun | null }
+  readonly read: (day: DayRuns) => { readonly span: Span; readonly entries: EntryRun | null }
   /** Puts all of them into `rows`, with the codes of the breakdown; but for users whose flag is 0. */
   readonly readFlagged: (day: DayRuns, flags: Uint8Array) => Span
   /** Calls `note` for spans of `rows` that hold all entries of a day with their codes, in no order. */
@@ -52,6 +52,7 @@ export function openDayRows(
 ): DayRows {
   const { entryStartMs, entryEndMs, lastEndMs } = selection
   const maskOf = compileSteps(selection.steps)
+  const hasLaterStep = selection.steps.length > 1
   const rows = openRows()
 
   function partsOf({ day, runs }: DayRuns): Part[] {
@@ -103,7 +104,7 @@ export function openDayRows(
 
     read(day) {
       const parts = partsOf(day)
-      const longest = longestDirect(parts)
+      const longest = hasLaterStep ? longestOfEntries(parts) : null
       const spans: Span[] = []
       let at = 0
       for (const part of parts) {
@@ -113,7 +114,7 @@ export function openDayRows(
         at = end
       }
       const span = mergeRuns(rows, spans, false)
-      return { span, direct: longest === null ? null : directOf(longest) }
+      return { span, entries: longest === null ? null : entryRunOf(longest) }
     },
 
     readFlagged(day, flags) {
@@ -142,19 +143,20 @@ export function openDayRows(
   }
 }
 
-function longestDirect(parts: readonly Part[]): Part | null {
+function longestOfEntries(parts: readonly Part[]): Part | null {
   let longest: Part | null = null
   for (const part of parts) {
-    const isDirect = part.mask.lookups.length === 0 && part.run.user instanceof Uint16Array
-    if (isDirect && (longest === null || part.to - part.from > longest.to - longest.from))
+    const { mask, steps, run } = part
+    const isOfEntries =
+      mask.lookups.length === 0 && (mask.plain & steps) === ENTRY && run.user instanceof Uint16Array
+    if (isOfEntries && (longest === null || part.to - part.from > longest.to - longest.from))
       longest = part
   }
   return longest
 }
 
-function directOf({ run, mask, steps, from, to }: Part): DirectRun {
-  const { timeMs } = run
-  return { timeMs, user: run.user as Uint16Array, mask: mask.plain & steps, from, to }
+function entryRunOf({ run: { timeMs, user }, from, to }: Part): EntryRun {
+  return { timeMs, user: user as Uint16Array, from, to }
 }
 
 /** Drops the rows of a span whose user's flag is 0; returns the span's new end. */

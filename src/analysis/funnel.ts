@@ -78,8 +78,8 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
       fold(runs) {
         assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
         lastDay = runs.day
-        const { span, direct } = dayRows.read(runs)
-        chains.fold(state, { rows: dayRows.rows, span, direct }, runs.day * DAY_MS)
+        const { span, entries } = dayRows.read(runs)
+        chains.fold(state, { rows: dayRows.rows, span, entries }, runs.day * DAY_MS)
         if (breakdown === null || values === null) return
         dayRows.readEntries(runs, (rows, entries) =>
           breakdown.entryValues.note(values, rows, entries),

@@ -16,6 +16,7 @@ export const ANSWERS: Record<ErrorCode, readonly [number, string]> = {
   NOT_FOUND: [404, 'There is no such thing'],
   METHOD_NOT_ALLOWED: [405, 'This path has no such method'],
   CONFLICT: [409, 'Something else is in the way'],
+  CURSOR_EXPIRED: [410, 'The list cannot be gone on with'],
   BODY_TOO_LARGE: [413, 'The body is too large'],
   TOO_MANY_EVENTS: [413, 'Too many events in one request'],
   UNSUPPORTED_ENCODING: [415, 'The content encoding is unknown'],

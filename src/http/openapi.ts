@@ -92,7 +92,7 @@ function operation({
     ...(body === undefined ? {} : { requestBody: requestBody(body) }),
     responses: {
       ...Object.fromEntries(
-        answers.map(([status, text, brings]) => [status, answer(text, brings)]),
+        answers.map(([status, text, ...brings]) => [status, answer(text, brings)]),
       ),
       ...problems(codes),
     },
@@ -109,10 +109,12 @@ function requestBody(schema: SchemaName) {
   }
 }
 
-function answer(description: string, brings: SchemaName | `${string}/${string}` | undefined) {
-  if (brings === undefined) return { description }
-  if (isMediaType(brings)) return { description, content: { [brings]: {} } }
-  return { description, content: { 'application/json': { schema: ref(brings) } } }
+function answer(description: string, brings: readonly (SchemaName | `${string}/${string}`)[]) {
+  if (brings.length === 0) return { description }
+  const content = brings.map((one) =>
+    isMediaType(one) ? [one, {}] : ['application/json', { schema: ref(one) }],
+  )
+  return { description, content: Object.fromEntries(content) as Record<string, object> }
 }
 
 function isMediaType(text: SchemaName | `${string}/${string}`): text is `${string}/${string}` {

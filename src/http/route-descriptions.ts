@@ -13,8 +13,12 @@ export interface Route {
   readonly key?: KeyKind
   readonly parameters?: readonly object[]
   readonly body?: SchemaName
-  /** Status, what it means, and the schema, media type or nothing that it brings. */
-  readonly answers: readonly (readonly [number, string, (SchemaName | `${string}/${string}`)?])[]
+  /** Status, what it means, and the schemas and media types that it brings. */
+  readonly answers: readonly (readonly [
+    number,
+    string,
+    ...(SchemaName | `${string}/${string}`)[],
+  ])[]
   /** Beyond those that the key and the body bring. */
   readonly errors?: readonly ErrorCode[]
 }
@@ -62,6 +66,27 @@ export const ROUTES: Record<string, Record<string, Route>> = {
       body: 'FunnelQuery',
       answers: [[200, 'The funnel', 'FunnelAnswer']],
       errors: ['INVALID_QUERY', 'NOT_FOUND', 'QUERY_TOO_LARGE', 'QUERY_TIMEOUT'],
+    },
+  },
+  '/v1/funnels/users': {
+    post: {
+      id: 'listFunnelUsers',
+      tag: 'Questions',
+      summary: 'List the users behind a bar of a funnel',
+      description:
+        'Exactly the users that the funnel counts: who has a step, or who has the one before it and not that one. ' +
+        'The times are those of one chain: with the steps that the outcome is about, the first one that is ' +
+        'complete; among those complete at that moment, the one that began last. All pages are of the moment of ' +
+        'the first, and can be asked for during 45 minutes. With Accept: text/csv the columns are userId, ' +
+        'enteredAt and reachedAt, the cursor is in X-Next-Cursor and asOf in X-As-Of; ids are told as they are, ' +
+        'also those that a spreadsheet would take for a formula.',
+      key: 'read',
+      body: 'FunnelUsersQuery',
+      answers: [[200, 'Users, in no order that matters', 'FunnelUsers', 'text/csv']],
+      errors: [
+        ...(['INVALID_QUERY', 'NOT_FOUND', 'CURSOR_EXPIRED'] as const),
+        ...(['QUERY_TOO_LARGE', 'QUERY_TIMEOUT'] as const),
+      ],
     },
   },
   '/v1/counts': {

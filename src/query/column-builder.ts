@@ -12,10 +12,12 @@ export interface ColumnEvent {
   readonly properties: string
 }
 
-/** The events of one fold group: its days in ascending order, and how many users they are of. */
+/** The events of one fold group: its days in ascending order, and the users that they are of. */
 export interface GroupRuns {
   readonly days: readonly DayRuns[]
   readonly userCount: number
+  /** By position. */
+  readonly userIds: readonly string[]
 }
 
 /**
@@ -72,6 +74,7 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
       })
       return {
         userCount: userNumbers.size,
+        userIds: [...userNumbers.keys()],
         days: days.map(({ day, runs }) => ({
           day,
           runs: [...runs].map(([eventName, run]) => built(eventName, run)),

@@ -10,6 +10,8 @@ import type {
   FoldTask,
   Numbered,
   PlaceTask,
+  Listed,
+  ListTask,
   Replaced,
   ReplaceTask,
   Task,
@@ -22,8 +24,8 @@ interface Member {
 }
 
 interface QueuedFold {
-  readonly task: FoldTask
-  readonly resolve: (folded: Folded) => void
+  readonly task: FoldTask | ListTask
+  readonly resolve: (folded: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -54,13 +56,20 @@ export function openFoldPool(dependencies: {
       if (next === undefined) return
       member.isFolding = true
       member.thread
-        .send<Folded>(next.task)
+        .send<unknown>(next.task)
         .then(next.resolve, next.reject)
         .finally(() => {
           member.isFolding = false
           giveFolds()
         })
     }
+  }
+
+  async function queued(task: FoldTask | ListTask): Promise<unknown> {
+    return await new Promise((resolve, reject) => {
+      folds.push({ task, resolve, reject })
+      giveFolds()
+    })
   }
 
   return {
@@ -85,12 +94,10 @@ export function openFoldPool(dependencies: {
     },
 
     /** Folds in whichever thread is free first. */
-    async fold(task: FoldTask): Promise<Folded> {
-      return await new Promise<Folded>((resolve, reject) => {
-        folds.push({ task, resolve, reject })
-        giveFolds()
-      })
-    },
+    fold: (task: FoldTask) => queued(task) as Promise<Folded>,
+
+    /** The same, for lists of users. */
+    list: (task: ListTask) => queued(task) as Promise<Listed>,
 
     /** Places a section anew, in each thread by turns. */
     async replace(task: ReplaceTask | PlaceTask): Promise<Replaced> {

@@ -1,9 +1,17 @@
 import { LRUCache } from 'lru-cache'
+import { declareFunnelUsers, type FunnelUsers, type UsersAsked } from '../analysis/funnel-users.ts'
 import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
-import type { CodedColumn, Run, Value } from '../segment/columns.ts'
+import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
 import { FOLD_GROUP_USERS } from '../segment/place.ts'
-import type { Folded, FoldQuestion, FoldTask, SharedSection } from './worker-messages.ts'
+import type {
+  Folded,
+  FoldQuestion,
+  FoldTask,
+  Listed,
+  ListTask,
+  SharedSection,
+} from './worker-messages.ts'
 
 const VALUES_BYTES_MAX = 33_554_432
 /** Of analyses that are ready to fold: what they have compiled and allocated is used again. */
@@ -26,12 +34,20 @@ export function openFolds(monotonicMs: () => number) {
     sizeCalculation: (values) => 8 + 40 * values.length,
   })
   const funnels = new LRUCache<string, Funnel>({ max: QUESTIONS_MAX })
+  const lists = new LRUCache<string, FunnelUsers>({ max: QUESTIONS_MAX })
 
   function funnelOf({ spec }: FoldQuestion): Funnel {
     const key = JSON.stringify(spec)
     let funnel = funnels.get(key)
     if (funnel === undefined) funnels.set(key, (funnel = declareFunnel(spec)))
     return funnel
+  }
+
+  function listOf(asked: UsersAsked): FunnelUsers {
+    const key = JSON.stringify(asked)
+    let list = lists.get(key)
+    if (list === undefined) lists.set(key, (list = declareFunnelUsers(asked)))
+    return list
   }
 
   function propertyOf({ key, values: stored, codes, codeBytes }: SharedProperty): CodedColumn {
@@ -64,20 +80,42 @@ export function openFolds(monotonicMs: () => number) {
     }
   }
 
-  return ({ question, sections, foldGroups }: FoldTask): Folded => {
-    const startMs = monotonicMs()
-    const funnel = funnelOf(question)
-    const days = byDay(sections.map(viewed))
-    let counts: FunnelCounts = funnel.empty()
-    for (const foldGroup of foldGroups) {
-      const group = funnel.openGroup(FOLD_GROUP_USERS)
-      for (const [day, ofDay] of days) {
-        const runs = ofDay.flatMap((section) => cut(section, foldGroup))
-        if (runs.length > 0) group.fold({ day, runs })
+  return {
+    fold({ question, sections, foldGroups }: FoldTask): Folded {
+      const startMs = monotonicMs()
+      const funnel = funnelOf(question)
+      const days = byDay(sections.map(viewed))
+      let counts: FunnelCounts = funnel.empty()
+      for (const foldGroup of foldGroups) {
+        const group = funnel.openGroup(FOLD_GROUP_USERS)
+        foldDays(group, days, foldGroup)
+        counts = funnel.merge(counts, group.close())
       }
-      counts = funnel.merge(counts, group.close())
-    }
-    return { counts, foldMs: monotonicMs() - startMs }
+      return { counts, foldMs: monotonicMs() - startMs }
+    },
+
+    list({ asked, sections, foldGroups, after, limit }: ListTask): Listed {
+      const list = listOf(asked)
+      const days = byDay(sections.map(viewed))
+      const groups = foldGroups.map((foldGroup) => {
+        const group = list.openGroup(FOLD_GROUP_USERS)
+        foldDays(group, days, foldGroup)
+        const first = foldGroup === after?.foldGroup ? after.position : -1
+        return { foldGroup, users: group.close(first, limit) }
+      })
+      return { groups }
+    },
+  }
+}
+
+function foldDays(
+  group: { readonly fold: (day: DayRuns) => void },
+  days: readonly [number, ViewedSection[]][],
+  foldGroup: number,
+): void {
+  for (const [day, ofDay] of days) {
+    const runs = ofDay.flatMap((section) => cut(section, foldGroup))
+    if (runs.length > 0) group.fold({ day, runs })
   }
 }
 

@@ -24,7 +24,7 @@ const session = await openSession({
 })
 const objects = openObjects(session)
 const fetchColumns = openFetch(objects)
-const foldSections = openFolds(clock.monotonicMs)
+const folds = openFolds(clock.monotonicMs)
 const valueNumbers = openValueNumbers()
 
 async function answer(task: Task): Promise<unknown> {
@@ -32,7 +32,9 @@ async function answer(task: Task): Promise<unknown> {
     case 'fetch':
       return await fetchColumns(task)
     case 'fold':
-      return foldSections(task)
+      return folds.fold(task)
+    case 'list':
+      return folds.list(task)
     case 'replace':
       return replaceSection(task)
     case 'number':
@@ -46,7 +48,7 @@ async function answer(task: Task): Promise<unknown> {
   }
 }
 
-await warmUp(objects, fetchColumns, foldSections).catch((error: unknown) => {
+await warmUp(objects, fetchColumns, folds.fold).catch((error: unknown) => {
   log.warn({ err: error }, 'the first question will be slower')
 })
 serveTasks(answer, session.close)

@@ -161,7 +161,7 @@ const PROPERTIES_CUT =
   'an event name has more properties than columns: ask with source "events" to have them all'
 
 /** Tries again where an object was deleted on the way: what is published now leads to others. */
-async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
+export async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -171,11 +171,11 @@ async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The times of events that can matter: an entry lies before the end, a later step within its window. */
-function readRangeOf({ entryStartMs, entryEndMs, lastEndMs, windowMs }: FunnelSpec): Range {
+export function readRangeOf({ entryStartMs, entryEndMs, lastEndMs, windowMs }: FunnelSpec): Range {
   return { startMs: entryStartMs, endMs: Math.min(lastEndMs, entryEndMs + windowMs) }
 }
 
-function heldSpec(spec: FunnelSpec, { startMs, endMs }: Range): FunnelSpec {
+export function heldSpec(spec: FunnelSpec, { startMs, endMs }: Range): FunnelSpec {
   return {
     ...spec,
     entryStartMs: Math.max(spec.entryStartMs, startMs),

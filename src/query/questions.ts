@@ -7,9 +7,13 @@ import { openCountQuestions } from './counts.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openFreshness, type SealNow } from './freshness.ts'
 import { openFunnelQuestions } from './funnel.ts'
+import { openFunnelUserLists } from './funnel-users.ts'
+import { openPins } from './pins.ts'
 import { openRawEvents } from './raw-events.ts'
+import { openSegmentUsers } from './segment-users.ts'
 import { openSegments } from './segments.ts'
 import { openUserEvents } from './user-events.ts'
+import { openUserIds } from './user-ids.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -50,13 +54,20 @@ export function openQuestions(dependencies: {
   })
   const freshness = openFreshness({ ...stores, sealNow, clock })
   const queryTimeoutMs = limits.QUERY_TIMEOUT_MS
+  const admitFunnel = openAdmission({
+    ...{ kind: 'funnel', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics },
+  })
+  const ofFunnels = { admit: admitFunnel, queryTimeoutMs, clock, metrics }
   return {
-    funnels: openFunnelQuestions({
-      sources: { rawEvents, segments, freshness },
-      admit: openAdmission({ kind: 'funnel', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics }),
-      queryTimeoutMs,
-      clock,
-      metrics,
+    funnels: openFunnelQuestions({ sources: { rawEvents, segments, freshness }, ...ofFunnels }),
+    funnelUsers: openFunnelUserLists({
+      sources: {
+        ...{ rawEvents, segments, freshness },
+        segmentUsers: openSegmentUsers({ segments, pool }),
+        userIds: openUserIds(stores),
+        pins: openPins({ ...stores, clock }),
+      },
+      ...ofFunnels,
     }),
     counts: openCountQuestions({
       ...{ ...stores, freshness, queryTimeoutMs, clock },

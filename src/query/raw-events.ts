@@ -119,6 +119,26 @@ export function openRawEvents(dependencies: {
       return { daysOfBucket }
     },
 
+    /**
+     * Yields buckets from `firstBucket` on, in ascending order, with their events of the range. Reads one of
+     * them, then two, four … ahead.
+     */
+    async *bucketsFrom(
+      read: RawRead,
+      plan: RawPlan,
+      firstBucket: number,
+      amounts: ReadAmounts,
+    ): AsyncGenerator<{ readonly bucket: number; readonly group: GroupRuns }> {
+      const left = [...plan.daysOfBucket]
+        .filter(([bucket]) => bucket >= firstBucket)
+        .sort(([a], [b]) => a - b)
+      for (let width = 1; left.length > 0; width = Math.min(2 * width, BUCKETS_IN_FLIGHT_MAX)) {
+        const wave = left.splice(0, width)
+        const groups = await Promise.all(wave.map((bucket) => readBucket(read, bucket, amounts)))
+        for (const [index, group] of groups.entries()) yield { bucket: wave[index]![0], group }
+      }
+    },
+
     /** Calls `fold` once a bucket, with its events of the range, day by day. Returns what was read. */
     async forEachBucket(
       read: RawRead,

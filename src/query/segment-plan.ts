@@ -223,7 +223,19 @@ function readGroupsOf({ section }: PlannedSection): Set<number> {
   return groups
 }
 
+/** Returns those, of one read group each, whose rows are placed in a read group of fewer. */
+export function sectionsOfGroup(
+  alone: readonly PlannedSection[],
+  readGroup: number,
+  readGroupCount: number,
+): PlannedSection[] {
+  return alone.filter(
+    ({ ref, section }) =>
+      coarse(section.runs[0]!, ref.readGroupCount, readGroupCount) === readGroup,
+  )
+}
+
 /** The read group, of fewer ones, that holds one of more. */
-export function coarse(readGroup: number, from: number, to: number): number {
+function coarse(readGroup: number, from: number, to: number): number {
   return Math.floor((readGroup * to) / from)
 }

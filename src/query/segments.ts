@@ -6,9 +6,9 @@ import { throwIfCancelled } from './cancel.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.ts'
 import {
-  coarse,
   planSegments,
   tooManyEvents,
+  sectionsOfGroup,
   type SegmentPlan,
   type SegmentRead,
   type Unit,
@@ -45,12 +45,8 @@ export function openSegments(dependencies: {
   })
   const load = openLoad({ pool, cache })
 
-  async function foldUnit(
-    loaded: readonly LoadedSection[],
-    { readGroup, foldGroups }: Unit,
-    question: FoldQuestion,
-    amounts: SegmentAmounts,
-  ): Promise<FunnelCounts[]> {
+  /** Cuts what a unit has of the sections into shares for the threads, ascending by fold group. */
+  function sharesOf(loaded: readonly LoadedSection[], { readGroup, foldGroups }: Unit) {
     const rowsOf = new Map<number, number>()
     const sections = loaded.flatMap(({ section, runs }) => {
       const own: number[] = []
@@ -69,13 +65,49 @@ export function openSegments(dependencies: {
       }
       return own.length === 0 ? [] : [{ ...section, runs: own }]
     })
-    const shares = equalShares(rowsOf, pool.threadCount * TASKS_PER_THREAD)
+    return {
+      sections,
+      shares: equalShares(rowsOf, pool.threadCount * TASKS_PER_THREAD),
+      rowCount: [...rowsOf.values()].reduce((sum, rows) => sum + rows, 0),
+    }
+  }
+
+  async function foldUnit(
+    loaded: readonly LoadedSection[],
+    unit: Unit,
+    question: FoldQuestion,
+    amounts: SegmentAmounts,
+  ): Promise<FunnelCounts[]> {
+    const { sections, shares, rowCount } = sharesOf(loaded, unit)
     const folded = await Promise.all(
       shares.map((share) => pool.fold({ kind: 'fold', question, sections, foldGroups: share })),
     )
-    for (const rows of rowsOf.values()) amounts.events += rows
+    amounts.events += rowCount
     for (const { foldMs } of folded) amounts.foldMs += foldMs / pool.threadCount
     return folded.map(({ counts }) => counts)
+  }
+
+  /** Reads what all units share; what is returned reads units, or some fold groups of one, beside it. */
+  async function open(
+    { projectId, properties, signal }: SegmentRead,
+    { alone, shared, readGroupCount }: SegmentPlan,
+    amounts: SegmentAmounts,
+  ) {
+    const wanted = { projectId, properties }
+    const ofAll = await load(
+      { ...wanted, sections: shared, foldGroups: null },
+      readGroupCount,
+      amounts,
+    )
+    return {
+      ofAll,
+      async loadUnit({ readGroup, foldGroups }: Unit): Promise<LoadedSection[]> {
+        throwIfCancelled(signal)
+        const sections = sectionsOfGroup(alone, readGroup, readGroupCount)
+        const own = await load({ ...wanted, sections, foldGroups }, readGroupCount, amounts)
+        return [...ofAll, ...own]
+      },
+    }
   }
 
   const foldValues = openValuePasses({
@@ -85,6 +117,8 @@ export function openSegments(dependencies: {
   })
 
   return {
+    ...{ open, sharesOf },
+
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
     async plan(root: Root, read: SegmentRead): Promise<SegmentPlan> {
       // While a unit is folded the next one is read.
@@ -100,32 +134,19 @@ export function openSegments(dependencies: {
       { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
     ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
       if (plan.values !== null) return await foldValues(read, plan.values, { funnel, question })
-      const { readGroupCount, units, alone, shared } = plan
-      const { projectId, properties, signal } = read
+      const { units } = plan
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
-      const loadUnit = ({ readGroup, foldGroups }: Unit) => {
-        throwIfCancelled(signal)
-        const sections = alone.filter(
-          ({ ref, section }) =>
-            coarse(section.runs[0]!, ref.readGroupCount, readGroupCount) === readGroup,
-        )
-        return load({ projectId, sections, properties, foldGroups }, readGroupCount, amounts)
-      }
+      const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
-      const ofAll = await load(
-        { projectId, sections: shared, properties, foldGroups: null },
-        readGroupCount,
-        amounts,
-      )
       let loading = units.length === 0 ? null : loadUnit(units[0]!)
       for (const [index, unit] of units.entries()) {
         const loaded = await loading!
-        throwIfCancelled(signal)
+        throwIfCancelled(read.signal)
         const next = units[index + 1]
         loading = next === undefined ? null : loadUnit(next)
         // Its failure is met when it is waited for, or not at all when the fold before it fails.
         loading?.catch(() => undefined)
-        for (const part of await foldUnit([...ofAll, ...loaded], unit, question, amounts))
+        for (const part of await foldUnit(loaded, unit, question, amounts))
           counts = funnel.merge(counts, part)
       }
       return { counts, amounts }

@@ -1,3 +1,4 @@
+import type { ReachedUser, UsersAsked } from '../analysis/funnel-users.ts'
 import type { FunnelCounts, FunnelSpec } from '../analysis/funnel.ts'
 import type { SessionOptions } from '../store/session.ts'
 
@@ -79,6 +80,25 @@ export interface Folded {
   readonly foldMs: number
 }
 
+/** Lists users of some fold groups, up to `limit` of each. */
+export interface ListTask {
+  readonly kind: 'list'
+  readonly asked: UsersAsked
+  readonly sections: readonly SharedSection[]
+  /** Ascending. */
+  readonly foldGroups: readonly number[]
+  /** Of its fold group, users up to this one are left out. */
+  readonly after: { readonly foldGroup: number; readonly position: number } | null
+  readonly limit: number
+}
+
+export interface Listed {
+  readonly groups: readonly {
+    readonly foldGroup: number
+    readonly users: readonly ReachedUser[]
+  }[]
+}
+
 /** Places a section's rows for fewer read groups than it was written for (segment/replace.ts). */
 export interface ReplaceTask {
   readonly kind: 'replace'
@@ -138,6 +158,7 @@ export interface PlaceTask {
 export type Task =
   | FetchTask
   | FoldTask
+  | ListTask
   | ReplaceTask
   | NumberTask
   | PlaceTask

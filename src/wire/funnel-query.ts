@@ -80,11 +80,8 @@ const moment = z.union([z.string().max(64), z.number().int()]).meta({
   examples: ['2026-11-01'],
 })
 
-/**
- * A funnel as it is asked (api.md, "Funnel"). What this version cannot answer yet is refused by name, so
- * that no question is answered as if it were another.
- */
-export const FunnelQuery = z
+/** The fields of a funnel, and what holds between them. */
+export const FunnelFields = z
   .strictObject({
     steps: z.array(Step).min(1).max(STEPS_MAX),
     window: duration.optional(),
@@ -130,23 +127,31 @@ export const FunnelQuery = z
     path: ['window'],
     message: 'give one of window and windowMs',
   })
-  .transform(({ window, windowMs, ...query }) => ({
-    ...query,
-    windowMs: windowMs ?? window ?? WINDOW_MS_DEFAULT,
-  }))
-  .meta({
-    examples: [
-      {
-        steps: [
-          { event: 'page_view', where: [{ property: 'path', value: '/pricing' }] },
-          { anyOf: ['add_to_cart', 'quick_buy'] },
-          { event: 'purchase' },
-        ],
-        ...{ window: '7d', from: '2026-11-01', to: '2026-12-01' },
-        breakdown: { property: 'country' },
-      },
-    ],
-  })
+
+export const FUNNEL_EXAMPLE = {
+  steps: [
+    { event: 'page_view', where: [{ property: 'path', value: '/pricing' }] },
+    { anyOf: ['add_to_cart', 'quick_buy'] },
+    { event: 'purchase' },
+  ],
+  ...{ window: '7d', from: '2026-11-01', to: '2026-12-01' },
+  breakdown: { property: 'country' },
+}
+
+/** Makes the window, however it was told, milliseconds. */
+export function withWindowMs<Query extends z.output<typeof FunnelFields>>({
+  window,
+  windowMs,
+  ...query
+}: Query) {
+  return { ...query, windowMs: windowMs ?? window ?? WINDOW_MS_DEFAULT }
+}
+
+/**
+ * A funnel as it is asked (api.md, "Funnel"). What this version cannot answer yet is refused by name, so
+ * that no question is answered as if it were another.
+ */
+export const FunnelQuery = FunnelFields.transform(withWindowMs).meta({ examples: [FUNNEL_EXAMPLE] })
 
 export type FunnelQuery = z.output<typeof FunnelQuery>
 

@@ -8,6 +8,7 @@ import {
 } from '../event/check-event.ts'
 import { EVENTS_PER_REQUEST_MAX } from './event-batch.ts'
 import { FunnelQuery } from './funnel-query.ts'
+import { FunnelUsersQuery } from './funnel-users-query.ts'
 import { NewKey, NewProject, ProjectChange } from './project.ts'
 
 // Of events and answers these are descriptions only: an event is checked by event/check-event.ts, one
@@ -119,6 +120,18 @@ const FunnelAnswer = z.object({
   tookMs: z.object({ plan: z.number(), read: z.number(), fold: z.number(), total: z.number() }),
 })
 
+const FunnelUsers = z.object({
+  users: z.array(
+    z.object({
+      userId: z.string(),
+      enteredAt: isoTime.meta({ description: 'The first event of the chain.' }),
+      reachedAt: isoTime.meta({ description: 'The last step that the outcome is about.' }),
+    }),
+  ),
+  asOf: isoTime.meta({ description: 'What was acknowledged before this moment is considered.' }),
+  cursor: z.string().optional().meta({ description: 'For the next page; absent at the end.' }),
+})
+
 const Counts = z.object({
   counts: z.array(
     z.object({
@@ -175,6 +188,7 @@ const Ready = z.object({
 
 const NAMED = {
   ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, Counts, UserEvents },
+  ...{ FunnelUsersQuery, FunnelUsers },
   ...{ NewProject, ProjectChange, Project, MadeProject, NewKey, MadeKey, Ready },
   Projects: z.object({ projects: z.array(Project) }),
   Keys: z.object({ keys: z.array(ListedKey) }),

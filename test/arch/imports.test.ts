@@ -38,6 +38,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
   'cli-progress': ['cli'],
   commander: ['cli', 'cli.ts'],
   'csv-parse': ['cli'],
+  'csv-stringify': ['http'],
   'lru-cache': ['store', 'seal', 'query'],
   'p-limit': ['ingest', 'store', 'seal', 'query', 'http', 'cli'],
   pino: ['log.ts'],

@@ -74,7 +74,7 @@ function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: numb
   const sections = sectionsOf(events, [...new Set([...kept, 'org'])]).filter(({ properties }) =>
     properties.some(({ path }) => path === 'org'),
   )
-  const fold = openFolds(() => 0)
+  const { fold } = openFolds(() => 0)
   const numbers = openValueNumbers()
   const { merge, empty } = declareFunnel(spec)
   let counts = empty()

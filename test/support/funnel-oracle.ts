@@ -5,6 +5,7 @@ import {
   type FunnelCounts,
   type FunnelSpec,
 } from '../../src/analysis/funnel.ts'
+import { declareFunnelUsers, type UsersAsked } from '../../src/analysis/funnel-users.ts'
 import type { Step } from '../../src/analysis/step-mask.ts'
 import { daysOf, type TestEvent } from './columns.ts'
 
@@ -51,13 +52,45 @@ export function slowFunnel(spec: FunnelSpec, events: readonly TestEvent[]): Funn
   return { users, breakdown: spec.breakdown === null ? null : breakdown }
 }
 
+/** Lists users with the code under test: one fold group, day by day. */
+export function foldFunnelUsers(asked: UsersAsked, events: readonly TestEvent[]) {
+  const users = usersOf(events)
+  const group = declareFunnelUsers(asked).openGroup(users.length)
+  for (const day of daysOf(events, propertiesOf(asked.spec), users)) group.fold(day)
+  return group.close(-1, Infinity).map(({ user, ...times }) => ({ user: users[user]!, ...times }))
+}
+
+/**
+ * Lists users by the definition: of all chains with as many steps as the outcome is about, the one whose
+ * last event is the earliest; of several, the one whose first event is the latest. Exponential.
+ */
+export function slowFunnelUsers(
+  { spec, step, outcome, values }: UsersAsked,
+  events: readonly TestEvent[],
+) {
+  return usersOf(events).flatMap((user) => {
+    const own = events.filter((event) => event.user === user)
+    const best = bestEntry(spec, own)
+    if (best === undefined) return []
+    const isOutcome = outcome === 'converted' ? best.reached >= step : best.reached === step - 1
+    const isValue = values === null || values.texts.includes(best.text) === values.areAmong
+    if (!isOutcome || !isValue) return []
+    const inRange = eventsInRange(spec, own)
+    let chains = inRange.filter((event) => isEntry(spec, event)).map((event) => [event])
+    for (let count = outcome === 'converted' ? step : step - 1; count > 1; count--)
+      chains = chains.flatMap((chain) => longerChains(spec, inRange, chain))
+    const [times] = chains
+      .map((chain) => ({ enteredMs: chain[0]!.timeMs, reachedMs: chain.at(-1)!.timeMs }))
+      .toSorted((a, b) => a.reachedMs - b.reachedMs || b.enteredMs - a.enteredMs)
+    return [{ user, ...times! }]
+  })
+}
+
 /** Of one user's entries with the longest chain: the earliest, then the smallest text, missing last. */
 function bestEntry(spec: FunnelSpec, events: readonly TestEvent[]) {
-  const inRange = events.filter(
-    ({ timeMs }) => timeMs >= spec.entryStartMs && timeMs < spec.lastEndMs,
-  )
+  const inRange = eventsInRange(spec, events)
   const entries = inRange
-    .filter((event) => event.timeMs < spec.entryEndMs && satisfies(event, spec.steps[0]!))
+    .filter((event) => isEntry(spec, event))
     .map((event) => {
       const value = event.properties?.[spec.breakdown?.property ?? ''] ?? null
       const text = value === null ? null : String(value)
@@ -68,23 +101,41 @@ function bestEntry(spec: FunnelSpec, events: readonly TestEvent[]) {
   )[0]
 }
 
+function eventsInRange({ entryStartMs, lastEndMs }: FunnelSpec, events: readonly TestEvent[]) {
+  return events.filter(({ timeMs }) => timeMs >= entryStartMs && timeMs < lastEndMs)
+}
+
+function isEntry({ entryEndMs, steps }: FunnelSpec, event: TestEvent): boolean {
+  return event.timeMs < entryEndMs && satisfies(event, steps[0]!)
+}
+
 /** Returns the length of the longest chain that begins with the events of `chain`. */
 function longestChain(
   spec: FunnelSpec,
   events: readonly TestEvent[],
   chain: readonly TestEvent[],
 ): number {
-  const step = spec.steps[chain.length]
-  if (step === undefined) return chain.length
-  const next = events.filter(
-    (event) =>
-      !chain.includes(event) &&
-      event.timeMs >= chain.at(-1)!.timeMs &&
-      event.timeMs <= chain[0]!.timeMs + spec.windowMs &&
-      satisfies(event, step),
-  )
-  const lengths = next.map((event) => longestChain(spec, events, [...chain, event]))
+  const lengths = longerChains(spec, events, chain).map((next) => longestChain(spec, events, next))
   return Math.max(chain.length, ...lengths)
+}
+
+/** Returns every chain that has one event more. */
+function longerChains(
+  spec: FunnelSpec,
+  events: readonly TestEvent[],
+  chain: readonly TestEvent[],
+): TestEvent[][] {
+  const step = spec.steps[chain.length]
+  if (step === undefined) return []
+  return events
+    .filter(
+      (event) =>
+        !chain.includes(event) &&
+        event.timeMs >= chain.at(-1)!.timeMs &&
+        event.timeMs <= chain[0]!.timeMs + spec.windowMs &&
+        satisfies(event, step),
+    )
+    .map((event) => [...chain, event])
 }
 
 function satisfies(event: TestEvent, { matchers }: Step): boolean {
