@@ -22,13 +22,8 @@ export interface ChainShape {
 /** What is kept of the chains of a fold group. */
 export interface ChainState {
   readonly userCount: number
-  /**
-   * By user, then step, the last step left out. Never rises with the step. Longer than need be, the last two
-   * cells belonging to `takeStep`.
-   */
+  /** By user, then step; -Infinity where no chain has reached it. Never rises with the step. May be longer. */
   readonly startMs: Float64Array
-  /** By user: 1 where a chain has reached the last step. */
-  readonly isDone: Uint8Array
 }
 
 export interface Chains {
@@ -59,7 +54,6 @@ export interface Chains {
  * ClickHouse's `windowFunnel`; events of equal time are matched as a set instead of in their order.
  */
 export function openChains({ stepCount, windowMs }: ChainShape): Chains {
-  const last = stepCount - 1
   const tieSplit = openTieSplit()
   const tieSet = openTieSet(stepCount)
   const tiedRows = openRows()
@@ -69,47 +63,47 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
   /** Takes the rows of a span, all of one time. */
   function takeTie(state: ChainState, rows: Rows, span: Span, timeMs: number): void {
     const { user, mask } = rows
+    const { startMs } = state
     for (let row = span.from; row < span.to; row++)
       if (user[row]! >= state.userCount) assert.fail('users of the group')
     if (isOfManyUsers(rows, span)) {
       for (let row = span.from; row < span.to; row++)
-        takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+        takeSteps(startMs, user[row]!, mask[row]!, timeMs, stepCount, windowMs)
       return
     }
     splitTie(tieSplit, rows, span, state.userCount)
     for (let index = 0, from = 0; index < tieSplit.userCount; index++) {
       const to = tieSplit.ends[index]!
       const row = tieSplit.rows[from]!
-      if (to - from === 1) takeOne(state, user[row]!, mask[row]!, timeMs, last, windowMs)
+      if (to - from === 1) takeSteps(startMs, user[row]!, mask[row]!, timeMs, stepCount, windowMs)
       else {
         loadTieSet(tieSet, mask, tieSplit.rows, { from, to })
-        takeTied(state, user[row]!, timeMs)
+        takeTied(startMs, user[row]!, timeMs)
       }
       from = to
     }
   }
 
   /** Takes several events of one user and time: a chain may take a run of steps among them. */
-  function takeTied({ startMs, isDone }: ChainState, user: number, timeMs: number): void {
-    const base = user * last
+  function takeTied(startMs: Float64Array, user: number, timeMs: number): void {
+    const base = user * stepCount
     const firstStep = firstSteps(tieSet, stepCount)
-    for (let step = last; step >= 0; step--) {
+    for (let step = stepCount - 1; step >= 0; step--) {
       const first = firstStep[step]!
       if (first > step) continue
       const chainStartMs = first === 0 ? timeMs : startMs[base + first - 1]!
-      if (timeMs - chainStartMs > windowMs) continue
-      if (step === last) isDone[user] = 1
-      else startMs[base + step] = chainStartMs
+      if (timeMs - chainStartMs <= windowMs) startMs[base + step] = chainStartMs
     }
   }
 
   function foldRows(state: ChainState, rows: Rows, { from, to }: Span, dayStartMs: number): void {
     const { timeMs, user, mask } = rows
+    const { startMs, userCount } = state
     for (let row = from; row < to; row++) {
       const rowMs = timeMs[row]!
-      if (user[row]! >= state.userCount) assert.fail('users of the group')
+      if (user[row]! >= userCount) assert.fail('users of the group')
       if (row + 1 === to || timeMs[row + 1]! > rowMs) {
-        takeOne(state, user[row]!, mask[row]!, dayStartMs + rowMs, last, windowMs)
+        takeSteps(startMs, user[row]!, mask[row]!, dayStartMs + rowMs, stepCount, windowMs)
         continue
       }
       const tied = { from: row, to: row + 1 }
@@ -143,7 +137,7 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
           const user = entryUsers[entry]!
           if (user >= userCount) assert.fail('users of the group')
           // Of an event that is an entry and nothing else there is only its time to note.
-          startMs[user * last] = dayStartMs + nowMs
+          startMs[Math.imul(user, stepCount)] = dayStartMs + nowMs
           entry++
           entryMs = nextMs
           continue
@@ -153,7 +147,7 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
         if (nextMs > nowMs) {
           const user = rowUsers[row]!
           if (user >= userCount) assert.fail('users of the group')
-          takeOne(state, user, rowMasks[row]!, dayStartMs + nowMs, last, windowMs)
+          takeSteps(startMs, user, rowMasks[row]!, dayStartMs + nowMs, stepCount, windowMs)
           row++
           rowMs = nextMs
           continue
@@ -194,12 +188,11 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
   return {
     open(userCount) {
       const used = free.pop()
-      const isUsable = used !== undefined && used.isDone.length >= userCount
-      const startMs = isUsable ? used.startMs : new Float64Array(userCount * last + 2)
-      const isDone = isUsable ? used.isDone : new Uint8Array(userCount)
-      startMs.fill(-Infinity, 0, userCount * last)
-      isDone.fill(0, 0, userCount)
-      return { userCount, startMs, isDone }
+      const cells = userCount * stepCount
+      const isUsable = used !== undefined && used.startMs.length >= cells
+      const startMs = isUsable ? used.startMs : new Float64Array(cells)
+      startMs.fill(-Infinity, 0, cells)
+      return { userCount, startMs }
     },
 
     fold(state, { rows, span, entries }, startMs) {
@@ -207,97 +200,59 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
       else foldBoth(state, rows, span, entries, startMs)
     },
 
-    users: (state) => countReached(state, last),
+    users: (state) => countReached(state, stepCount),
     furthest(state) {
       if (reached.length < state.userCount) reached = new Uint8Array(state.userCount)
-      return stepsReached(state, last, reached)
+      return stepsReached(state, stepCount, reached)
     },
     release: (state) => void free.push(state),
   }
 }
 
-/** Takes one event as every step of its mask that it can be. */
-function takeOne(
-  state: ChainState,
-  user: number,
-  mask: number,
-  timeMs: number,
-  last: number,
-  windowMs: number,
-): void {
-  if ((mask & (mask - 1)) === 0) takeStep(state, user, mask, timeMs, last, windowMs)
-  else takeSteps(state, user, mask, timeMs, last, windowMs)
-}
-
 /**
- * For a mask of one bit, which most are. Whether the step is the entry and whether
- * the window holds is as good as random, so it is done without branches: they would be guessed wrong, at
- * the price of all the rest.
+ * Takes one event as every step of its mask that it can be; the last one first, so that it takes a chain one step
+ * further, not two.
  */
-function takeStep(
-  { startMs, isDone }: ChainState,
-  user: number,
-  mask: number,
-  timeMs: number,
-  last: number,
-  windowMs: number,
-): void {
-  const step = 31 - Math.clz32(mask)
-  const at = user * last + step
-  const nowAt = startMs.length - 1
-  const nowhere = startMs.length - 2
-  startMs[nowAt] = timeMs
-  const chainStartMs = startMs[nowAt + ((at - 1 - nowAt) & -Number(step > 0))]!
-  const isTaken = -Number(timeMs - chainStartMs <= windowMs)
-  if (step === last) isDone[user]! |= isTaken & 1
-  else startMs[nowhere + ((at - nowhere) & isTaken)] = chainStartMs
-}
-
-/** For any mask. */
 function takeSteps(
-  { startMs, isDone }: ChainState,
+  startMs: Float64Array,
   user: number,
   mask: number,
   timeMs: number,
-  last: number,
+  stepCount: number,
   windowMs: number,
 ): void {
-  const base = user * last
-  // The last step first, so that one event takes a chain one step further, not two.
+  const base = Math.imul(user, stepCount)
   for (let rest = mask; rest !== 0;) {
     const step = 31 - Math.clz32(rest)
     rest ^= 1 << step
-    const chainStartMs = step === 0 ? timeMs : startMs[base + step - 1]!
-    if (timeMs - chainStartMs > windowMs) continue
-    if (step === last) isDone[user] = 1
-    else startMs[base + step] = chainStartMs
+    const at = base + step
+    if (step === 0) startMs[at] = timeMs
+    else {
+      const chainStartMs = startMs[at - 1]!
+      if (timeMs - chainStartMs <= windowMs) startMs[at] = chainStartMs
+    }
   }
-}
-
-function countReached({ userCount, startMs, isDone }: ChainState, last: number): number[] {
-  const users = new Array<number>(last + 1).fill(0)
-  for (let step = 0; step < last; step++) {
-    let count = 0
-    const end = userCount * last
-    for (let at = step; at < end; at += last) count += Number(startMs[at]! > -Infinity)
-    users[step] = count
-  }
-  let doneCount = 0
-  for (let user = 0; user < userCount; user++) doneCount += isDone[user]!
-  users[last] = doneCount
-  return users
 }
 
 // Without branches, as all loops over users here: who has reached what cannot be guessed.
+function countReached({ userCount, startMs }: ChainState, stepCount: number): number[] {
+  const end = userCount * stepCount
+  return Array.from({ length: stepCount }, (_, step) => {
+    let count = 0
+    for (let at = step; at < end; at += stepCount) count += Number(startMs[at]! > -Infinity)
+    return count
+  })
+}
+
 function stepsReached(
-  { userCount, startMs, isDone }: ChainState,
-  last: number,
+  { userCount, startMs }: ChainState,
+  stepCount: number,
   reached: Uint8Array,
 ): Uint8Array {
   for (let user = 0; user < userCount; user++) {
-    let count = isDone[user]!
-    const end = (user + 1) * last
-    for (let at = user * last; at < end; at++) count += Number(startMs[at]! > -Infinity)
+    let count = 0
+    const end = (user + 1) * stepCount
+    for (let at = user * stepCount; at < end; at++) count += Number(startMs[at]! > -Infinity)
     reached[user] = count
   }
   return reached.subarray(0, userCount)
