@@ -26,17 +26,20 @@ export interface ChainState {
   readonly startMs: Float64Array
 }
 
+/** The events of a day that may be steps. */
+export interface ChainDay {
+  readonly rows: Rows
+  readonly span: Span
+  readonly entries: EntryRun
+}
+
 export interface Chains {
   readonly open: (userCount: number) => ChainState
   /**
    * Goes on with the rows of a span, and with entries beside them, each in time order and all later than those
    * of the call before; `startMs` is when their day begins. Each row has a bit.
    */
-  readonly fold: (
-    state: ChainState,
-    day: { readonly rows: Rows; readonly span: Span; readonly entries: EntryRun | null },
-    startMs: number,
-  ) => void
+  readonly fold: (state: ChainState, day: ChainDay, startMs: number) => void
   /** Returns, by step, how many users have a chain that has reached it. */
   readonly users: (state: ChainState) => number[]
   /** Returns, by user, how many steps the user's best chain has so far; valid until the next call. */
@@ -96,32 +99,8 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
     }
   }
 
-  function foldRows(state: ChainState, rows: Rows, { from, to }: Span, dayStartMs: number): void {
-    const { timeMs, user, mask } = rows
-    const { startMs, userCount } = state
-    for (let row = from; row < to; row++) {
-      const rowMs = timeMs[row]!
-      if (user[row]! >= userCount) assert.fail('users of the group')
-      if (row + 1 === to || timeMs[row + 1]! > rowMs) {
-        takeSteps(startMs, user[row]!, mask[row]!, dayStartMs + rowMs, stepCount, windowMs)
-        continue
-      }
-      const tied = { from: row, to: row + 1 }
-      while (tied.to < to && timeMs[tied.to] === rowMs) tied.to++
-      if (tied.to < to && timeMs[tied.to]! < rowMs) assert.fail('rows in time order')
-      takeTie(state, rows, tied, dayStartMs + rowMs)
-      row = tied.to - 1
-    }
-  }
-
-  /** The same for rows and entries beside them, merged on the way: the entries, which are most, are never copied. */
-  function foldBoth(
-    state: ChainState,
-    rows: Rows,
-    span: Span,
-    entries: EntryRun,
-    dayStartMs: number,
-  ): void {
+  /** Takes rows and entries in the order of their times: merged on the way, so that entries, most of all, stay where they are. */
+  function fold(state: ChainState, { rows, span, entries }: ChainDay, dayStartMs: number): void {
     const { timeMs: rowTimes, user: rowUsers, mask: rowMasks } = rows
     const { timeMs: entryTimes, user: entryUsers } = entries
     const { startMs, userCount } = state
@@ -147,7 +126,19 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
         if (nextMs > nowMs) {
           const user = rowUsers[row]!
           if (user >= userCount) assert.fail('users of the group')
-          takeSteps(startMs, user, rowMasks[row]!, dayStartMs + nowMs, stepCount, windowMs)
+          // As `takeSteps` does; by hand, since a call would cost as much as all the rest.
+          const timeMs = dayStartMs + nowMs
+          const base = Math.imul(user, stepCount)
+          for (let rest = rowMasks[row]!; rest !== 0;) {
+            const step = 31 - Math.clz32(rest)
+            rest ^= 1 << step
+            const at = base + step
+            if (step === 0) startMs[at] = timeMs
+            else {
+              const chainStartMs = startMs[at - 1]!
+              if (timeMs - chainStartMs <= windowMs) startMs[at] = chainStartMs
+            }
+          }
           row++
           rowMs = nextMs
           continue
@@ -195,10 +186,7 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
       return { userCount, startMs }
     },
 
-    fold(state, { rows, span, entries }, startMs) {
-      if (entries === null) foldRows(state, rows, span, startMs)
-      else foldBoth(state, rows, span, entries, startMs)
-    },
+    fold,
 
     users: (state) => countReached(state, stepCount),
     furthest(state) {

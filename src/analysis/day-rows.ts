@@ -24,14 +24,17 @@ export interface EntryRun extends Span {
   readonly user: Uint16Array
 }
 
+const NO_ENTRIES: EntryRun = {
+  ...{ timeMs: new Uint32Array(0), user: new Uint16Array(0), from: 0, to: 0 },
+}
+
 export interface DayRows {
   readonly rows: Rows
   /**
    * Puts the events of a day that satisfy any step into `rows`, in time order, and tells where they are.
-   * What was there before is lost. The longest part of a run of nothing but entries, if there is one, is left
-   * where it is.
+   * What was there before is lost. The longest part of a run of nothing but entries is left where it is.
    */
-  readonly read: (day: DayRuns) => { readonly span: Span; readonly entries: EntryRun | null }
+  readonly read: (day: DayRuns) => { readonly span: Span; readonly entries: EntryRun }
   /** Puts all of them into `rows`, with the codes of the breakdown; but for users whose flag is 0. */
   readonly readFlagged: (day: DayRuns, flags: Uint8Array) => Span
   /** Calls `note` for spans of `rows` that hold all entries of a day with their codes, in no order. */
@@ -114,7 +117,7 @@ export function openDayRows(
         at = end
       }
       const span = mergeRuns(rows, spans, false)
-      return { span, entries: longest === null ? null : entryRunOf(longest) }
+      return { span, entries: longest === null ? NO_ENTRIES : entryRunOf(longest) }
     },
 
     readFlagged(day, flags) {
