@@ -138,17 +138,21 @@ export function openSegments(dependencies: {
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
       const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
-      let loading = units.length === 0 ? null : loadUnit(units[0]!)
-      for (const [index, unit] of units.entries()) {
-        const loaded = await loading!
-        throwIfCancelled(read.signal)
-        const next = units[index + 1]
-        loading = next === undefined ? null : loadUnit(next)
-        // Its failure is met when it is waited for, or not at all when the fold before it fails.
-        loading?.catch(() => undefined)
-        for (const part of await foldUnit(loaded, unit, question, amounts))
-          counts = funnel.merge(counts, part)
+      const take = (parts: readonly FunnelCounts[]) => {
+        for (const part of parts) counts = funnel.merge(counts, part)
       }
+      let folding: Promise<FunnelCounts[]> = Promise.resolve([])
+      for (const unit of units) {
+        // The unit before is folded meanwhile. Its last folds leave threads free for the first of this one.
+        const loaded = await loadUnit(unit)
+        throwIfCancelled(read.signal)
+        const next = foldUnit(loaded, unit, question, amounts)
+        // Its failure is met when it is waited for, or not at all when the fold before it fails.
+        next.catch(() => undefined)
+        take(await folding)
+        folding = next
+      }
+      take(await folding)
       return { counts, amounts }
     },
   }
