@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
 import type { CodedColumn, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
+import { leaveOut, type LeftOut } from '../segment/leave-out.ts'
 import { FOLD_GROUP_USERS } from '../segment/place.ts'
 import type { Folded, FoldQuestion, FoldTask, SharedSection } from './worker-messages.ts'
 
@@ -64,21 +65,35 @@ export function openFolds(monotonicMs: () => number) {
     }
   }
 
-  return ({ question, sections, foldGroups }: FoldTask): Folded => {
+  return ({ question, sections, foldGroups, erased }: FoldTask): Folded => {
     const startMs = monotonicMs()
     const funnel = funnelOf(question)
     const days = byDay(sections.map(viewed))
+    const leftOutOf = leftOutByGroup(erased)
     let counts: FunnelCounts = funnel.empty()
     for (const foldGroup of foldGroups) {
       const group = funnel.openGroup(FOLD_GROUP_USERS)
+      const leftOut = leftOutOf.get(foldGroup)
       for (const [day, ofDay] of days) {
-        const runs = ofDay.flatMap((section) => cut(section, foldGroup))
+        const all = ofDay.flatMap((section) => cut(section, foldGroup))
+        const kept = leftOut === undefined ? all : all.map((run) => leaveOut(run, leftOut))
+        const runs = kept.filter(({ rowCount }) => rowCount > 0)
         if (runs.length > 0) group.fold({ day, runs })
       }
       counts = funnel.merge(counts, group.close())
     }
     return { counts, foldMs: monotonicMs() - startMs }
   }
+}
+
+function leftOutByGroup(erased: readonly number[]): Map<number, LeftOut> {
+  const groups = new Map<number, LeftOut>()
+  for (let at = 0; at < erased.length; at += 2) {
+    const leftOut = groups.get(erased[at]!) ?? new Uint8Array(FOLD_GROUP_USERS)
+    leftOut[erased[at + 1]!] = 1
+    groups.set(erased[at]!, leftOut)
+  }
+  return groups
 }
 
 function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] {

@@ -52,7 +52,7 @@ export function openQuestions(dependencies: {
   const queryTimeoutMs = limits.QUERY_TIMEOUT_MS
   return {
     funnels: openFunnelQuestions({
-      sources: { rawEvents, segments, freshness },
+      sources: { rawEvents, segments, freshness, snapshots: stores.snapshots },
       admit: openAdmission({ kind: 'funnel', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics }),
       queryTimeoutMs,
       clock,

@@ -1,6 +1,7 @@
 import { dayOf, monthOfDay } from '../event/day.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
+import { placeOf } from '../segment/place.ts'
 import { codesColumn, valuesColumn } from '../segment/section.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import type { Range } from './range.ts'
@@ -27,6 +28,8 @@ export interface Unit {
   readonly readGroup: number
   /** Null: all of them. */
   readonly foldGroups: { readonly first: number; readonly last: number } | null
+  /** Of the read group. Pairs: fold group, and the position in it of a user who is erased. */
+  readonly erased: readonly number[]
 }
 
 export interface SegmentPlan {
@@ -51,6 +54,7 @@ export async function planSegments(
   unitBytesMax: number,
 ): Promise<SegmentPlan> {
   const sections = await sectionsOf(snapshots, root, read)
+  const { userNumbers } = await snapshots.erased(read.projectId, root)
   const readGroupCount = sections.reduce(
     (least, { ref }) => Math.min(least, ref.readGroupCount),
     root.readGroupCount,
@@ -72,8 +76,12 @@ export async function planSegments(
     if (ofGroup === undefined) byGroup.set(readGroup, [planned])
     else ofGroup.push(planned)
   }
+  const erased = placesByGroup(userNumbers, readGroupCount)
   const units = [...byGroup].flatMap(([readGroup, ofGroup]) =>
-    unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax, bytesOf }),
+    unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax, bytesOf }).map((unit) => ({
+      ...unit,
+      erased: erased.get(readGroup) ?? [],
+    })),
   )
   return {
     ...{ alone, shared, readGroupCount },
@@ -121,6 +129,18 @@ export async function sectionsOf(
   return found.flat()
 }
 
+/** By read group, pairs of fold group and position. */
+function placesByGroup(userNumbers: readonly number[], readGroupCount: number) {
+  const places = new Map<number, number[]>()
+  for (const userNumber of userNumbers) {
+    const { readGroup, foldGroup, position } = placeOf(userNumber, readGroupCount)
+    const ofGroup = places.get(readGroup)
+    if (ofGroup === undefined) places.set(readGroup, [foldGroup, position])
+    else ofGroup.push(foldGroup, position)
+  }
+  return places
+}
+
 /** Splits a read group, between fold groups, where its columns take more memory than they may. */
 function unitsOf(
   readGroup: number,
@@ -134,7 +154,7 @@ function unitsOf(
     readonly unitBytesMax: number
     readonly bytesOf: (planned: PlannedSection) => number
   },
-): Unit[] {
+): Omit<Unit, 'erased'>[] {
   const bytes = sections.reduce((sum, planned) => sum + bytesOf(planned), 0)
   const arePlaced = sections.every(({ ref }) => ref.readGroupCount === readGroupCount)
   if (bytes <= unitBytesMax || !arePlaced) return [{ readGroup, foldGroups: null }]

@@ -46,7 +46,7 @@ export function openSegments(dependencies: {
 
   async function foldUnit(
     loaded: readonly LoadedSection[],
-    { readGroup, foldGroups }: Unit,
+    { readGroup, foldGroups, erased }: Unit,
     question: FoldQuestion,
     amounts: SegmentAmounts,
   ): Promise<FunnelCounts[]> {
@@ -70,7 +70,9 @@ export function openSegments(dependencies: {
     })
     const shares = equalShares(rowsOf, pool.threadCount * TASKS_PER_THREAD)
     const folded = await Promise.all(
-      shares.map((share) => pool.fold({ kind: 'fold', question, sections, foldGroups: share })),
+      shares.map((share) =>
+        pool.fold({ kind: 'fold', question, sections, foldGroups: share, erased }),
+      ),
     )
     for (const rows of rowsOf.values()) amounts.events += rows
     for (const { foldMs } of folded) amounts.foldMs += foldMs / pool.threadCount

@@ -3,6 +3,7 @@ import { AppError } from '../error.ts'
 import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
 import type { StoredEvent } from '../store/event-row.ts'
 import type { Project } from '../store/projects.ts'
+import type { Snapshots } from '../store/snapshots.ts'
 import type { TimelinePosition, UserTimeline } from '../store/user-timeline.ts'
 import type { Admission } from './admission.ts'
 
@@ -17,10 +18,11 @@ export type UserEvents = ReturnType<typeof openUserEvents>
 /** A user's newest events, from the timeline: months newest first, a few at a time. */
 export function openUserEvents(dependencies: {
   readonly userTimeline: UserTimeline
+  readonly snapshots: Snapshots
   readonly admit: Admission
   readonly clock: Clock
 }) {
-  const { userTimeline, admit, clock } = dependencies
+  const { userTimeline, snapshots, admit, clock } = dependencies
 
   /** Reads up to `count` rows of one month, each event of a day once; `seen` tells of newer copies. */
   async function readMonth(read: MonthRead, count: number, seen: Set<string>) {
@@ -30,6 +32,7 @@ export function openUserEvents(dependencies: {
       const rowsMax = count - found.length
       const rows = await userTimeline.newest({ ...read, before, rowsMax })
       for (const event of rows) {
+        if (event.receivedAtMs <= read.erasedAtMs) continue
         const key = copyKey(event)
         if (!seen.has(key)) found.push(event)
         seen.add(key)
@@ -46,11 +49,18 @@ export function openUserEvents(dependencies: {
     const startMs = nowMs - retentionDays * DAY_MS
     const count = page.limit + 1
     const seen = new Set<string>()
+    const { root } = await snapshots.root(projectId)
+    const erasedAtMs = (await snapshots.erased(projectId, root)).erasedAtMs(userId)
     const newestMs = nowMs + 2 * DAY_MS
     let before: TimelinePosition = { eventTimeMs: newestMs, eventId: EVENT_ID_LAST }
     if (page.cursor !== undefined) {
       before = positionOf(page.cursor, newestMs)
-      const later = await userTimeline.laterIdsOfDay({ projectId, userId, from: before })
+      const later = await userTimeline.laterIdsOfDay({
+        projectId,
+        userId,
+        from: before,
+        erasedAtMs,
+      })
       for (const eventId of later) seen.add(copyKey({ eventId, eventTimeMs: before.eventTimeMs }))
     }
     const found: StoredEvent[] = []
@@ -64,7 +74,7 @@ export function openUserEvents(dependencies: {
           .map((one) => {
             const end = { eventTimeMs: monthStartMs(one + 1), eventId: EVENT_ID_LAST }
             const start = one === monthOf(before.eventTimeMs) ? before : end
-            const read = { projectId, userId, month: one, startMs, before: start }
+            const read = { projectId, userId, month: one, startMs, before: start, erasedAtMs }
             return readMonth(read, count - found.length, seen)
           }),
       )
@@ -96,6 +106,8 @@ interface MonthRead {
   readonly month: number
   readonly startMs: number
   readonly before: TimelinePosition
+  /** What was received by then is gone. */
+  readonly erasedAtMs: number
 }
 
 // Copies of an event have its id, and lie on its day.

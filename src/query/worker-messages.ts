@@ -67,6 +67,8 @@ export interface FoldTask {
   readonly question: FoldQuestion
   readonly sections: readonly SharedSection[]
   readonly foldGroups: readonly number[]
+  /** Pairs: fold group, and the position in it of a user who is erased. */
+  readonly erased: readonly number[]
 }
 
 export interface FoldQuestion {

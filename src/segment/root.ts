@@ -46,6 +46,10 @@ export interface Root {
   /** By UTC month since 1970: the page that lists the merged segments of its days. */
   readonly pages: Readonly<Record<string, string>>
   readonly userLists: readonly UserListRef[]
+  /** The object that lists the erased users (erased-set.ts); null where there are none. */
+  readonly erased: string | null
+  /** When the newest of the events that were sealed was received, by our clock. Never falls. */
+  readonly newestReceivedAtMs: number
   /** The newest hour, since 1970, in which objects were written or given up. Never falls. */
   readonly hour: number
   /** Loose objects of the hours before it are deleted. */
@@ -69,6 +73,8 @@ export function emptyRoot(
     fresh: [],
     pages: {},
     userLists: [],
+    erased: null,
+    newestReceivedAtMs: 0,
     // Whoever tried to publish before may have left objects behind.
     sweptHour: Math.max(hour - LOOSE_HOURS_MAX, sinceHour - 1),
   }
@@ -82,12 +88,19 @@ export function encodeRoot(root: Root): Buffer {
 export function decodeRoot(bytes: Uint8Array): Root {
   const { format, ...root } = decodeDocument<Root & { format: number }>(bytes)
   if (format !== FORMAT) throw new Error(`root: format ${format}`)
-  return root
+  // What was published before users could be erased says nothing of them.
+  return { ...root, erased: root.erased ?? null, newestReceivedAtMs: root.newestReceivedAtMs ?? 0 }
+}
+
+/** Whether no pass has published over it yet: a root may be there for an erasure alone. */
+export function isUnsealed({ asOfMs, writers }: Root): boolean {
+  return asOfMs === 0 && Object.keys(writers).length === 0
 }
 
 /** Returns every object that a root leads to by itself; its pages name more. */
-export function objectsOfRoot({ fresh, pages, userLists }: Root): string[] {
+export function objectsOfRoot({ fresh, pages, userLists, erased }: Root): string[] {
   return [
+    ...(erased === null ? [] : [erased]),
     ...fresh.map(({ segment }) => segment),
     ...Object.values(pages),
     ...userLists.map(({ object }) => object),

@@ -8,14 +8,13 @@ import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from 
 const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
   ${SHARED_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) USING TTL ?`
 
-const scanOf = (columns: string): Statement => ({
+const scanOf = (withProperties: boolean, withReceivedAt: boolean): Statement => ({
   table: 'events',
   operation: 'scan',
-  cql: `SELECT event_time, event_id, user_id, event${columns} FROM events
-    WHERE project = ? AND bucket = ? AND day = ?`,
+  cql: `SELECT event_time, event_id, user_id, event${withProperties ? ', properties' : ''}${
+    withReceivedAt ? ', received_at' : ''
+  } FROM events WHERE project = ? AND bucket = ? AND day = ?`,
 })
-const SCAN = scanOf('')
-const SCAN_WITH_PROPERTIES = scanOf(', properties')
 
 export const EVENT_PAGE_ROWS_MAX = 2_000
 
@@ -26,6 +25,8 @@ export interface ScannedEvent {
   readonly eventName: string
   /** JSON text; empty when the scan leaves properties out. */
   readonly properties: string
+  /** 0 when the scan leaves it out. */
+  readonly receivedAtMs: number
 }
 
 export type Events = ReturnType<typeof openEvents>
@@ -57,9 +58,10 @@ export function openEvents(session: Session) {
       readonly bucket: number
       readonly day: number
       readonly withProperties: boolean
+      readonly withReceivedAt?: boolean
       readonly pageRowsMax?: number
     }): AsyncGenerator<ScannedEvent[]> {
-      const statement = scan.withProperties ? SCAN_WITH_PROPERTIES : SCAN
+      const statement = scanOf(scan.withProperties, scan.withReceivedAt ?? false)
       const values = [scan.projectId, scan.bucket, scan.day]
       const pages = session.pages(statement, values, scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX)
       for await (const rows of pages) yield rows.map(scannedEventOf)
@@ -74,5 +76,6 @@ function scannedEventOf(row: types.Row): ScannedEvent {
     userId: row['user_id'] as string,
     eventName: row['event'] as string,
     properties: (row['properties'] as string | null | undefined) ?? '',
+    receivedAtMs: (row['received_at'] as Date | undefined)?.getTime() ?? 0,
   }
 }

@@ -31,7 +31,7 @@ const NEWEST: Statement = {
 const LATER_OF_DAY: Statement = {
   table: 'user_timeline',
   operation: 'laterOfDay',
-  cql: `SELECT event_id FROM user_timeline WHERE ${PARTITION}
+  cql: `SELECT event_id, received_at FROM user_timeline WHERE ${PARTITION}
     AND (event_time, event_id) >= (?, ?) AND event_time < ?`,
 }
 
@@ -82,13 +82,17 @@ export function openUserTimeline(session: Session) {
       return rows.map((row) => storedEventOf(row, userId))
     },
 
-    /** Returns the ids of the events at or after `from`, up to the end of its UTC day. */
+    /**
+     * Returns the ids of the events at or after `from`, up to the end of its UTC day, that were received after
+     * `erasedAtMs`.
+     */
     async laterIdsOfDay(read: {
       readonly projectId: string
       readonly userId: string
       readonly from: TimelinePosition
+      readonly erasedAtMs?: number
     }): Promise<string[]> {
-      const { projectId, userId, from } = read
+      const { projectId, userId, from, erasedAtMs = -Infinity } = read
       const ids: string[] = []
       const values = [
         projectId,
@@ -100,7 +104,8 @@ export function openUserTimeline(session: Session) {
       ]
       // The server reads whole rows, whatever is selected of them, so pages are bounded by size here too.
       for await (const rows of session.pages(LATER_OF_DAY, values, ID_PAGE_ROWS_MAX))
-        for (const row of rows) ids.push(String(row['event_id']))
+        for (const row of rows)
+          if ((row['received_at'] as Date).getTime() > erasedAtMs) ids.push(String(row['event_id']))
       return ids
     },
   }
