@@ -3,6 +3,7 @@ import { AppError } from '../error.ts'
 import { DAY_MS } from '../event/day.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Erasure } from '../segment/erased-set.ts'
 import { AS_OF_SKEW_MS, isUnsealed, type Root } from '../segment/root.ts'
 import { decodedArrival } from '../store/arrivals.ts'
 import type { RowWriter } from '../store/row-writer.ts'
@@ -105,6 +106,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       added: segment === null ? [] : [segment.ref.segment],
       givenUp: [],
       write: async () => await segment?.write(objects, projectId, nowMs()),
+      isUntouchedBy: (erasures) => !haveAnyOf(blocks, erasures),
     })
     if (published !== null && segment !== null)
       memory.adopt({
@@ -223,6 +225,11 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     /** Deletes objects that nothing has led to for an hour. */
     sweep: () => sweep(projectId),
   }
+}
+
+function haveAnyOf(blocks: readonly BlockColumns[], erasures: readonly Erasure[]): boolean {
+  const erased = new Set(erasures.map(({ userId }) => userId))
+  return blocks.some(({ userIds }) => userIds.some((userId) => erased.has(userId)))
 }
 
 function newestReceivedAtMs(root: Root, blocks: readonly BlockColumns[]): number {

@@ -48,6 +48,8 @@ export interface Root {
   readonly userLists: readonly UserListRef[]
   /** The object that lists the erased users (erased-set.ts); null where there are none. */
   readonly erased: string | null
+  /** How many publications were erasures, which change nothing else. */
+  readonly erasureCount: number
   /** When the newest of the events that were sealed was received, by our clock. Never falls. */
   readonly newestReceivedAtMs: number
   /** The newest hour, since 1970, in which objects were written or given up. Never falls. */
@@ -55,6 +57,8 @@ export interface Root {
   /** Loose objects of the hours before it are deleted. */
   readonly sweptHour: number
 }
+
+const NONE_ERASED = { erased: null, erasureCount: 0, newestReceivedAtMs: 0 }
 
 /** A page: the merged segments that hold events of a month. */
 export type Page = readonly SegmentRef[]
@@ -73,8 +77,7 @@ export function emptyRoot(
     fresh: [],
     pages: {},
     userLists: [],
-    erased: null,
-    newestReceivedAtMs: 0,
+    ...NONE_ERASED,
     // Whoever tried to publish before may have left objects behind.
     sweptHour: Math.max(hour - LOOSE_HOURS_MAX, sinceHour - 1),
   }
@@ -89,7 +92,7 @@ export function decodeRoot(bytes: Uint8Array): Root {
   const { format, ...root } = decodeDocument<Root & { format: number }>(bytes)
   if (format !== FORMAT) throw new Error(`root: format ${format}`)
   // What was published before users could be erased says nothing of them.
-  return { ...root, erased: root.erased ?? null, newestReceivedAtMs: root.newestReceivedAtMs ?? 0 }
+  return { ...NONE_ERASED, ...root }
 }
 
 /** Whether no pass has published over it yet: a root may be there for an erasure alone. */

@@ -50,7 +50,7 @@ export function openErasures(dependencies: {
       const next = withErasure(erasures, { ...key, erasedAtMs, userNumbers, userId, askedBy })
       const object = randomUUID()
       const published = await publish({
-        ...{ projectId, from, root: { ...root, erased: object } },
+        ...{ projectId, from, root: erasedRoot(root, object) },
         added: [object],
         givenUp: root.erased === null ? [] : [root.erased],
         write: () => objects.write({ projectId, object }, [[ERASURES, encodeDocument(next)]], 0),
@@ -72,6 +72,10 @@ export function openErasures(dependencies: {
       return { erasedAtMs: await admit(() => erase(project, asked)) }
     },
   }
+}
+
+function erasedRoot(root: Root, erased: string): Root {
+  return { ...root, erased, erasureCount: root.erasureCount + 1 }
 }
 
 interface AskedErasure {

@@ -184,6 +184,59 @@ describe('events that wait to be sealed', () => {
   })
 })
 
+describe('what an erasure does not concern is published beside it', () => {
+  /** A pass that stands before its publication while something else is published. */
+  async function overtaken(work: (project: SealedProject) => Promise<void>) {
+    const project = await openSealedProject(stores)
+    await seal(project, receivedNow(project, 5, 'ada'))
+    const events = receivedNow(project, 5, 'bob')
+    await project.writer.commit(events)
+    await project.writer.beat()
+    const slow = sessionStoppedAt(session, isPublishing)
+    const sealing = project.sealerOn(slow.session).seal()
+    await slow.stopped
+    await work(project)
+    slow.goOn()
+    return { project, events, outcome: await sealing }
+  }
+
+  test('a pass', async () => {
+    const { project, events, outcome } = await overtaken(async ({ eraser }) => {
+      await eraser('ada')
+      await eraser('nobody')
+    })
+    expect(outcome?.eventCount).toBe(5)
+    expect(await project.published()).toEqual(asPublished(events))
+    const { erasures } = await stores.snapshots.erased(project.projectId, await project.root())
+    expect(erasures.length).toBe(2)
+  })
+
+  test('but not where a sweep came between, which takes it that older work comes to nothing', async () => {
+    const { project, outcome } = await overtaken(async ({ projectId, eraser }) => {
+      await eraser('ada')
+      const { version, root } = await stores.snapshots.root(projectId)
+      const again = { ...root!, publication: randomUUID() }
+      await stores.roots.publish(projectId, version, encodeRoot(again))
+    })
+    expect(outcome).toBeNull()
+    expect(await project.published()).toEqual([])
+  })
+
+  test('a merge', async () => {
+    const project = await openSealedProject(stores)
+    const others = receivedNow(project, 16, 'bob')
+    for (const event of others) await seal(project, [event, ...receivedNow(project, 1, 'ada')])
+    const slow = sessionStoppedAt(session, isPublishing)
+    const merging = project.sealerOn(slow.session).merge(1)
+    await slow.stopped
+    await project.eraser('ada')
+    slow.goOn()
+    await merging
+    expect((await project.root()).fresh).toEqual([])
+    expect(await project.published()).toEqual(asPublished(others))
+  })
+})
+
 describe('a project without a root', () => {
   test('that has raw rows of before there was sealing is recovered, but for who is erased', async () => {
     const project = await openSealedProject(stores)

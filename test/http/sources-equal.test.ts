@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openTestService, usersOf } from '../support/service.ts'
 
 // Segments are another telling of the raw rows: whatever was stored, in whatever order and however often,
-// and whatever has been sealed and merged of it by then, both answer the same.
+// whatever has been sealed and merged of it by then, and whoever was erased, both answer the same.
 
 const service = await openTestService()
 const DAY_MS = 86_400_000
@@ -59,15 +59,22 @@ const aQuestion = fc
   })
   .map(({ days, ...question }) => ({ ...question, to: question.from + days * DAY_MS }))
 
+const copies = fc.array(fc.nat())
+const erasures = fc.array(fc.oneof(fc.nat(40).map(String), fc.constantFrom('ada', '007', 'é')), {
+  maxLength: 2,
+})
+
 test('segments and raw rows answer the same, after any history', async () => {
   const project = await service.createProject()
   const history: unknown[] = []
   await fc.assert(
-    fc.asyncProperty(aBatch, fc.array(fc.nat()), aQuestion, async (batch, copies, question) => {
+    fc.asyncProperty(aBatch, copies, erasures, aQuestion, async (batch, copied, gone, question) => {
       // Some of what was sent before is sent again, as it was.
-      const again = copies.flatMap((index) => history[index % Math.max(1, history.length)] ?? [])
+      const again = copied.flatMap((index) => history[index % Math.max(1, history.length)] ?? [])
       await project.store([...batch, ...again, ...batch.slice(0, 3)])
       history.push(...batch)
+      // Sealed or waiting; some of theirs comes again with a later batch.
+      for (const userId of gone) await project.erase(userId)
       const [segments, events] = await Promise.all([
         project.funnel({ ...question, source: 'segments' }),
         project.funnel({ ...question, source: 'events' }),
