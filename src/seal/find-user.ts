@@ -6,8 +6,9 @@ import { numbersOf } from './read-segment.ts'
 const LISTS_IN_FLIGHT_MAX = 4
 
 /**
- * Finds the numbers of one user, by looking through all lists of users that a root leads to: O(users), about a
- * tenth of a second a million. What was looked through for one root is not read again for the next.
+ * Finds the numbers of one user, by looking through all lists of users that a root leads to: O(users), a million
+ * of them in 0.2 s, or in 1 s where their ids are UUIDs. What was looked through for one root is not read again
+ * for the next.
  */
 export function openUserSearch(objects: Objects, projectId: string, userId: string) {
   const limit = pLimit(LISTS_IN_FLIGHT_MAX)
