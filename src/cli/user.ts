@@ -50,8 +50,6 @@ export function registerUser(program: Command, context: CommandContext): void {
 }
 
 function registerErase(user: Command, context: CommandContext): void {
-  // Else its options would be taken for those of the command that it belongs to.
-  user.enablePositionalOptions()
   const command = user
     .command('erase')
     .description('erase a user from all answers: what was received until now')
