@@ -8,12 +8,14 @@ import { listen } from './http/server.ts'
 import { openIngestPath } from './ingest/ingest-path.ts'
 import type { Logger } from './log.ts'
 import { declareMetrics } from './metrics.ts'
+import { openAdmission } from './query/admission.ts'
 import { openFoldPool } from './query/fold-pool.ts'
 import { openQuestions } from './query/questions.ts'
 import { openSealThread } from './seal/seal-thread.ts'
 import { openReadiness } from './store/readiness.ts'
 import { openSession, type SessionOptions } from './store/session.ts'
 import { openStores } from './store/stores.ts'
+import { openErasures } from './upkeep/erase-user.ts'
 import { openProjectUpkeep } from './upkeep/projects.ts'
 
 export type Database = Pick<
@@ -58,13 +60,18 @@ export async function openService(
   const { pool, sealing, closeThreads, threadMetrics } = openThreads(config, database, log)
   const threads = { pool, sealNow: sealing.sealNow }
   const questions = openQuestions({ stores, threads, limits: config, clock, metrics })
-  const projects = openProjectUpkeep({ ...stores, clock })
+  // One after the other: two at once would only be in each other's way.
+  const admit = openAdmission({ kind: 'erasure', inFlightMax: 1, metrics })
+  const upkeep = {
+    projects: openProjectUpkeep({ ...stores, clock }),
+    erasures: openErasures({ stores, admit, clock }),
+  }
 
   const access = openAccess({ ...stores, adminKey, clock })
   const bodies = openBodies(config.BODY_BYTES_IN_FLIGHT_MAX)
   const connections = session.connections
   const health = { readiness: openReadiness(session), connections, metrics, threadMetrics }
-  const routes = allRoutes({ gate: { access, bodies }, ...path, questions, projects, health })
+  const routes = allRoutes({ gate: { access, bodies }, ...path, questions, upkeep, health })
   const app = openApp({ ...routes, metrics, log })
   async function closeAll(giveUp: AbortSignal): Promise<void> {
     try {

@@ -30,9 +30,11 @@ export async function requestJson(
   target: Pick<Target, 'url' | 'headers'>,
   path: string,
   body?: unknown,
+  method = body === undefined ? 'GET' : 'POST',
 ): Promise<unknown> {
   const text = body === undefined ? undefined : JSON.stringify(body)
-  const exchange = await attempt(target, path, text, AbortSignal.timeout(TIMEOUT_MS))
+  const sent = { method, body: text }
+  const exchange = await attempt(target, path, sent, AbortSignal.timeout(TIMEOUT_MS))
   if ('answer' in exchange) return exchange.answer
   throw exchange.error
 }
@@ -50,7 +52,7 @@ export async function requestUntilTaken(
 ): Promise<unknown> {
   for (let tries = 0; ; tries++) {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(TAKE_TIMEOUT_MS)])
-    const exchange = await attempt(target, path, body, patience)
+    const exchange = await attempt(target, path, { method: 'POST', body }, patience)
     signal.throwIfAborted()
     if ('answer' in exchange) return exchange.answer
     if (!exchange.isTemporary) throw exchange.error
@@ -65,7 +67,7 @@ export async function assertReachable({ url }: Pick<Target, 'url'>): Promise<voi
   const exchange = await attempt(
     { url, headers: {} },
     '/healthz',
-    undefined,
+    { method: 'GET' },
     AbortSignal.timeout(TAKE_TIMEOUT_MS),
   )
   if (!('answer' in exchange) && exchange.isTemporary) throw exchange.error
@@ -82,12 +84,12 @@ type Exchange =
 async function attempt(
   { url, headers }: Pick<Target, 'url' | 'headers'>,
   path: string,
-  body: string | undefined,
+  { method, body }: { readonly method: string; readonly body?: string | undefined },
   signal: AbortSignal,
 ): Promise<Exchange> {
   try {
     const response = await fetch(`${url}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
+      method,
       headers: {
         ...headers,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),

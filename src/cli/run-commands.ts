@@ -23,6 +23,8 @@ export async function runCommands(
   const program = new Command('thousandfold')
     .description('behaviour analytics on Apache Cassandra')
     .version(version)
+    // Else the options of `user erase` would be taken for those of `user`.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.print(text.trimEnd()),

@@ -7,9 +7,17 @@ export interface TargetOptions {
   readonly key?: string | undefined
 }
 
-export function addTargetOptions(command: Command, kind: 'write' | 'read'): Command {
+/** What a key is needed for. */
+export type KeyNeed = 'write' | 'read' | 'erase'
+
+export function addTargetOptions(command: Command, kind: KeyNeed): Command {
+  const keys = {
+    write: 'a write key; one that is kept here by default',
+    read: 'a read key; one that is kept here by default',
+    erase: 'a read key with the right to erase; the admin key by default',
+  }
   return command
     .option('--project <id>', 'by id, or by name if kept here; the first project by default')
-    .option('--key <key>', `a ${kind} key; one that is kept here by default`)
+    .option('--key <key>', keys[kind])
     .option('--url <url>', 'of the service; the one that runs on DATA_DIR by default')
 }

@@ -5,16 +5,17 @@ import { findAdminKey } from './admin-key.ts'
 import { requestJson, type Target } from './http-client.ts'
 import { loadKeyRing, saveKeyRing, type KeyRing } from './key-ring.ts'
 import { readServiceFile } from './service-file.ts'
-import type { TargetOptions } from './target-options.ts'
+import type { KeyNeed, TargetOptions } from './target-options.ts'
 
 /**
  * Finds the service and a key of the wanted kind: the given one, else one that DATA_DIR keeps for the
- * project (the first project by default), else one by the admin key. Throws INVALID_REQUEST where none is.
+ * project (the first project by default), else one by the admin key; to erase, never a kept one. Throws
+ * INVALID_REQUEST where none is.
  */
 export async function resolveTarget(
   config: Config,
   { url: givenUrl, project, key: givenKey }: TargetOptions,
-  kind: 'write' | 'read',
+  kind: KeyNeed,
 ): Promise<Target> {
   const url = givenUrl?.replace(/\/+$/, '') ?? (await serviceUrl(config))
   if (!URL.canParse(url)) throw new AppError('INVALID_REQUEST', `--url: not a URL: ${url}`)
@@ -22,7 +23,7 @@ export async function resolveTarget(
   const ring = await loadKeyRing(config.DATA_DIR)
   const projectId = findProject(ring, project)
   const kept = Object.hasOwn(ring.projects, projectId) ? ring.projects[projectId] : undefined
-  const key = kind === 'write' ? kept?.writeKey : kept?.readKey
+  const key = { write: kept?.writeKey, read: kept?.readKey, erase: undefined }[kind]
   if (key !== undefined) return targetOf(url, key, projectId)
   const adminKey = await findAdminKey(config)
   if (adminKey === null)
@@ -30,7 +31,7 @@ export async function resolveTarget(
       'INVALID_REQUEST',
       `no ${kind} key of project ${projectId} is kept here: give --key`,
     )
-  if (kind === 'read') return targetOf(url, adminKey, projectId, { 'x-project': projectId })
+  if (kind !== 'write') return targetOf(url, adminKey, projectId, { 'x-project': projectId })
   return targetOf(url, await makeWriteKey({ url, adminKey, projectId }, config.DATA_DIR), projectId)
 }
 

@@ -21,6 +21,8 @@ const Answer = z.looseObject({
   cursor: z.string().optional(),
 })
 
+const Erased = z.looseObject({ erasedAt: z.string() })
+
 interface UserOptions extends TargetOptions {
   readonly limit: string
   readonly cursor?: string
@@ -43,6 +45,24 @@ export function registerUser(program: Command, context: CommandContext): void {
       const path = `/v1/users/${encodeURIComponent(userId)}/events?${query}`
       const answer = await requestJson(target, path)
       context.print(options.json ? JSON.stringify(answer) : table(Answer.parse(answer)))
+    })
+  registerErase(command, context)
+}
+
+function registerErase(user: Command, context: CommandContext): void {
+  const command = user
+    .command('erase')
+    .description('erase a user from all answers: what was received until now')
+    .argument('<id>', 'the user id; anonymous ones as anon:ID')
+  addTargetOptions(command, 'erase')
+    .option('--json', 'print the whole answer as JSON')
+    .action(async (userId: string, options: Omit<UserOptions, 'limit'>) => {
+      const target = await resolveTarget(context.loadConfig(), options, 'erase')
+      const path = `/v1/users/${encodeURIComponent(userId)}`
+      const answer = await requestJson(target, path, undefined, 'DELETE')
+      const { erasedAt } = Erased.parse(answer)
+      const text = `${printable(userId)} is in no answer any more, with all received until ${erasedAt}`
+      context.print(options.json ? JSON.stringify(answer) : text)
     })
 }
 

@@ -7,6 +7,9 @@ import type { Grant, Keys } from '../store/keys.ts'
 import type { Project, Projects } from '../store/projects.ts'
 import type { AppEnv } from './app-env.ts'
 
+/** What a key is needed for; a read key needs the right to erase. */
+type Need = 'write' | 'read' | 'erase'
+
 const KEY_LENGTH_MAX = 512
 /** How long another process may go on taking a key that was revoked here. */
 export const ACCESS_CACHE_MS = 5_000
@@ -43,20 +46,21 @@ export function openAccess(dependencies: {
     })
   }
 
-  async function projectFor(c: Context<AppEnv>, needed: 'write' | 'read'): Promise<Project> {
+  async function askerOf(c: Context<AppEnv>, needed: Need) {
     const key = keyOf(c, needed === 'write')
-    if (isAdmin(key)) return await projectOfAdmin(c, needed)
+    if (isAdmin(key)) return { project: await projectOfAdmin(c, needed), askedBy: 'admin' }
     const found = await findKey(key)
     if (found === null) throw new AppError('UNAUTHENTICATED', 'no such key')
-    if (found.grant.kind !== needed)
-      throw new AppError(
-        'FORBIDDEN',
-        `this is a ${found.grant.kind} key; a ${needed} key is needed`,
-      )
-    return found.project
+    const { kind, rights, keyId } = found.grant
+    const kindNeeded = needed === 'erase' ? 'read' : needed
+    if (kind !== kindNeeded)
+      throw new AppError('FORBIDDEN', `this is a ${kind} key; a ${kindNeeded} key is needed`)
+    if (needed === 'erase' && !rights.includes('erase'))
+      throw new AppError('FORBIDDEN', 'this key has not the right to erase')
+    return { project: found.project, askedBy: keyId }
   }
 
-  async function projectOfAdmin(c: Context<AppEnv>, needed: 'write' | 'read'): Promise<Project> {
+  async function projectOfAdmin(c: Context<AppEnv>, needed: Need): Promise<Project> {
     if (needed === 'write') throw new AppError('FORBIDDEN', 'the admin key stores no events')
     const projectId = c.req.header('x-project')
     if (projectId === undefined)
@@ -67,10 +71,12 @@ export function openAccess(dependencies: {
   }
 
   return {
-    /** Lets a write or a read key pass, and sets the project that it belongs to. */
-    allow(needed: 'write' | 'read'): MiddlewareHandler<AppEnv> {
+    /** Lets a key pass that may do this, and sets the project that it belongs to and who asks. */
+    allow(needed: Need): MiddlewareHandler<AppEnv> {
       return async (c, next) => {
-        c.set('project', await projectFor(c, needed))
+        const { project, askedBy } = await askerOf(c, needed)
+        c.set('project', project)
+        c.set('askedBy', askedBy)
         await next()
       }
     },

@@ -6,7 +6,8 @@ export interface AppEnv {
   Bindings: HttpBindings
   Variables: {
     requestId: string
-    /** Set by `allow('write')` and `allow('read')`. */
+    /** Set by `allow`: whose data, and the id of the key that asks, or `admin`. */
     project: Project
+    askedBy: string
   }
 }

@@ -10,6 +10,7 @@ const KEY_ERRORS = ['UNAUTHENTICATED', 'FORBIDDEN', 'OVERLOADED', 'STORE_UNAVAIL
 const KEYS: Record<KeyKind, readonly object[]> = {
   write: [{ writeKey: [] }, { writeKeyHeader: [] }, { writeKeyQuery: [] }],
   read: [{ readKey: [] }, { adminKey: [], project: [] }],
+  erase: [{ eraseKey: [] }, { adminKey: [], project: [] }],
   admin: [{ adminKey: [] }],
 }
 
@@ -24,6 +25,7 @@ const SECURITY_SCHEMES = {
     description: 'For beacons, which cannot send headers.',
   },
   readKey: bearer('A read key, tf_r_…: asks about its project.'),
+  eraseKey: bearer('A read key that was made with the right to erase.'),
   adminKey: bearer('The admin key, from ADMIN_KEY: manages projects.'),
   project: {
     type: 'apiKey',

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../error.ts'
 import { USER_EVENTS_MAX } from '../query/user-events.ts'
 import type { SchemaName } from '../wire/schemas.ts'
 
-export type KeyKind = 'write' | 'read' | 'admin'
+export type KeyKind = 'write' | 'read' | 'erase' | 'admin'
 
 /** What is said of one route; the rest follows. */
 export interface Route {
@@ -132,6 +132,21 @@ export const ROUTES: Record<string, Record<string, Route>> = {
       ],
       answers: [[200, 'Events, newest first; none for an unknown user', 'UserEvents']],
       errors: ['INVALID_REQUEST', 'INVALID_QUERY', 'NOT_FOUND'],
+    },
+  },
+  '/v1/users/{userId}': {
+    delete: {
+      id: 'eraseUser',
+      tag: 'Questions',
+      summary: 'Erase a user from all answers',
+      description:
+        'Of a user, known or not, all that was received until now is in no answer any more, whether it is ' +
+        'sealed or waits. Events that come later are of a new person. Counts by hour and day cannot tell ' +
+        'whose events they count, and go on counting what was sealed before.',
+      key: 'erase',
+      parameters: [inPath('userId')],
+      answers: [[202, 'Erased from answers; what is stored is still to be removed', 'ErasedUser']],
+      errors: ['INVALID_REQUEST', 'NOT_FOUND'],
     },
   },
   '/v1/projects': {

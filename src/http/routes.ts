@@ -1,5 +1,6 @@
 import type { Ingest } from '../ingest/ingest.ts'
 import type { Questions } from '../query/questions.ts'
+import type { Erasures } from '../upkeep/erase-user.ts'
 import type { Projects } from '../upkeep/projects.ts'
 import type { Access } from './access.ts'
 import type { Bodies } from './body.ts'
@@ -16,10 +17,10 @@ export function allRoutes(dependencies: {
   readonly gate: { readonly access: Access; readonly bodies: Bodies }
   readonly ingest: Ingest
   readonly questions: Questions
-  readonly projects: Projects
+  readonly upkeep: { readonly projects: Projects; readonly erasures: Erasures }
   readonly health: Health
 }) {
-  const { gate, ingest, questions, projects, health } = dependencies
+  const { gate, ingest, questions, upkeep, health } = dependencies
   return {
     /** Answered at the root. */
     rootRoutes: [healthRoutes(health), docsRoutes()],
@@ -28,8 +29,8 @@ export function allRoutes(dependencies: {
       eventRoutes({ ...gate, ingest }),
       funnelRoutes({ ...gate, ...questions }),
       countRoutes({ ...gate, ...questions }),
-      userRoutes({ ...gate, ...questions }),
-      projectRoutes({ ...gate, projects }),
+      userRoutes({ ...gate, ...questions, ...upkeep }),
+      projectRoutes({ ...gate, ...upkeep }),
     ],
   }
 }

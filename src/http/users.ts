@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { USER_EVENTS_MAX, type UserEvents } from '../query/user-events.ts'
 import type { StoredEvent } from '../store/event-row.ts'
+import type { Erasures } from '../upkeep/erase-user.ts'
 import { checked } from '../wire/check.ts'
 import type { Access } from './access.ts'
 import type { AppEnv } from './app-env.ts'
@@ -11,20 +12,28 @@ const Page = z.object({
   cursor: z.string().min(1).max(200).optional(),
 })
 
-/** One user's events, newest first. */
+/** One user: its events, newest first, and their erasure from all answers. */
 export function userRoutes(dependencies: {
   readonly access: Access
   readonly userEvents: UserEvents
+  readonly erasures: Erasures
 }) {
-  const { access, userEvents } = dependencies
-  return new Hono<AppEnv>().get('/users/:userId/events', access.allow('read'), async (c) => {
-    const page = checked(Page, c.req.query(), 'INVALID_QUERY')
-    const { events, cursor } = await userEvents.ask(c.var.project, c.req.param('userId'), page)
-    const tail = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
-    return c.body(`{"events":[${events.map(eventJson).join()}]${tail}}`, 200, {
-      'content-type': 'application/json',
+  const { access, userEvents, erasures } = dependencies
+  return new Hono<AppEnv>()
+    .get('/users/:userId/events', access.allow('read'), async (c) => {
+      const page = checked(Page, c.req.query(), 'INVALID_QUERY')
+      const { events, cursor } = await userEvents.ask(c.var.project, c.req.param('userId'), page)
+      const tail = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
+      return c.body(`{"events":[${events.map(eventJson).join()}]${tail}}`, 200, {
+        'content-type': 'application/json',
+      })
     })
-  })
+    .delete('/users/:userId', access.allow('erase'), async (c) => {
+      const { project, askedBy } = c.var
+      const userId = c.req.param('userId')
+      const { erasedAtMs } = await erasures.erase(project, { userId, askedBy })
+      return c.json({ userId, erasedAt: new Date(erasedAtMs).toISOString() }, 202)
+    })
 }
 
 // By hand, so that properties leave as they came: parsing them would round large numbers.

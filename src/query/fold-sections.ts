@@ -3,6 +3,7 @@ import { declareFunnelUsers, type FunnelUsers, type UsersAsked } from '../analys
 import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
 import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
+import { leaveOut, type LeftOut } from '../segment/leave-out.ts'
 import { FOLD_GROUP_USERS } from '../segment/place.ts'
 import type {
   Folded,
@@ -81,25 +82,27 @@ export function openFolds(monotonicMs: () => number) {
   }
 
   return {
-    fold({ question, sections, foldGroups }: FoldTask): Folded {
+    fold({ question, sections, foldGroups, erased }: FoldTask): Folded {
       const startMs = monotonicMs()
       const funnel = funnelOf(question)
       const days = byDay(sections.map(viewed))
+      const leftOutOf = leftOutByGroup(erased)
       let counts: FunnelCounts = funnel.empty()
       for (const foldGroup of foldGroups) {
         const group = funnel.openGroup(FOLD_GROUP_USERS)
-        foldDays(group, days, foldGroup)
+        foldDays(group, days, foldGroup, leftOutOf.get(foldGroup))
         counts = funnel.merge(counts, group.close())
       }
       return { counts, foldMs: monotonicMs() - startMs }
     },
 
-    list({ asked, sections, foldGroups, after, limit }: ListTask): Listed {
+    list({ asked, sections, foldGroups, erased, after, limit }: ListTask): Listed {
       const list = listOf(asked)
+      const leftOutOf = leftOutByGroup(erased)
       const days = byDay(sections.map(viewed))
       const groups = foldGroups.map((foldGroup) => {
         const group = list.openGroup(FOLD_GROUP_USERS)
-        foldDays(group, days, foldGroup)
+        foldDays(group, days, foldGroup, leftOutOf.get(foldGroup))
         const first = foldGroup === after?.foldGroup ? after.position : -1
         return { foldGroup, users: group.close(first, limit) }
       })
@@ -112,11 +115,24 @@ function foldDays(
   group: { readonly fold: (day: DayRuns) => void },
   days: readonly [number, ViewedSection[]][],
   foldGroup: number,
+  leftOut: LeftOut | undefined,
 ): void {
   for (const [day, ofDay] of days) {
-    const runs = ofDay.flatMap((section) => cut(section, foldGroup))
+    const all = ofDay.flatMap((section) => cut(section, foldGroup))
+    const kept = leftOut === undefined ? all : all.map((run) => leaveOut(run, leftOut))
+    const runs = kept.filter(({ rowCount }) => rowCount > 0)
     if (runs.length > 0) group.fold({ day, runs })
   }
+}
+
+function leftOutByGroup(erased: readonly number[]): Map<number, LeftOut> {
+  const groups = new Map<number, LeftOut>()
+  for (let at = 0; at < erased.length; at += 2) {
+    const leftOut = groups.get(erased[at]!) ?? new Uint8Array(FOLD_GROUP_USERS)
+    leftOut[erased[at + 1]!] = 1
+    groups.set(erased[at]!, leftOut)
+  }
+  return groups
 }
 
 function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] {

@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
+import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
@@ -67,6 +68,7 @@ export function openFunnelUserLists(dependencies: {
     readonly userIds: UserIds
     readonly freshness: Freshness
     readonly pins: Pins
+    readonly snapshots: Snapshots
   }
   readonly admit: Admission
   readonly queryTimeoutMs: number
@@ -74,7 +76,7 @@ export function openFunnelUserLists(dependencies: {
   readonly metrics: Metrics
 }) {
   const { sources, admit, queryTimeoutMs, clock, metrics } = dependencies
-  const { rawEvents, segments, segmentUsers, userIds, freshness, pins } = sources
+  const { rawEvents, segments, segmentUsers, userIds, freshness, pins, snapshots } = sources
 
   /** Decides what the pages of a list have in common. */
   async function begin(
@@ -145,11 +147,16 @@ export function openFunnelUserLists(dependencies: {
     }))
   }
 
-  /** Goes on with a list. The cursor may name any pin, so that is looked at too. */
+  /**
+   * Goes on with a list. The cursor may name any pin, so that is looked at too. Who was erased since is not listed
+   * any more.
+   */
   async function pinOf({ projectId }: Project, { pinId }: Cursor, question: string): Promise<Pin> {
     const pin = await pins.read(projectId, pinId)
     if (pin.question !== question) throw wrongCursor('not one of ours')
-    return pin
+    if (pin.root === null) return pin
+    const { root } = await snapshots.root(projectId)
+    return { ...pin, root: { ...pin.root, erased: root?.erased ?? null } }
   }
 
   async function page(

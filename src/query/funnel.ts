@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
+import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness, View } from './freshness.ts'
@@ -45,6 +46,7 @@ export function openFunnelQuestions(dependencies: {
     readonly rawEvents: RawEvents
     readonly segments: Segments
     readonly freshness: Freshness
+    readonly snapshots: Snapshots
   }
   readonly admit: Admission
   readonly queryTimeoutMs: number
@@ -52,7 +54,7 @@ export function openFunnelQuestions(dependencies: {
   readonly metrics: Metrics
 }) {
   const { sources, admit, queryTimeoutMs, clock, metrics } = dependencies
-  const { rawEvents, segments, freshness } = sources
+  const { rawEvents, segments, freshness, snapshots } = sources
   const share = openShare<Awaited<ReturnType<typeof answer>>>(clock.monotonicMs)
 
   async function countSegments(
@@ -151,7 +153,10 @@ export function openFunnelQuestions(dependencies: {
       const run = (signal: AbortSignal) => admit(() => answer(project, query, signal))
       // What is to be of now cannot have been begun before.
       if (query.freshness === 'now') return { ...(await run(gone)), ageMs: 0 }
-      const shared = await share(JSON.stringify([project, query]), gone, run)
+      // An answer of before an erasure stands for no question of after it.
+      const { root } = await snapshots.root(project.projectId)
+      const key = JSON.stringify([project, query, root?.erased ?? null])
+      const shared = await share(key, gone, run)
       return { ...shared.answer, ageMs: round(shared.ageMs) }
     },
   }

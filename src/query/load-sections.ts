@@ -19,6 +19,8 @@ export interface LoadAmounts {
 export interface LoadedSection {
   readonly section: SharedSection
   readonly runs: readonly number[]
+  /** By which they are placed. */
+  readonly readGroupCount: number
 }
 
 /** A section, or the rows of it that lie in some fold groups of a section of one read group. */
@@ -115,9 +117,10 @@ export function openLoad({
           runs: [],
         }
         if (readGroupCount === null || ref.readGroupCount === readGroupCount)
-          return { section, runs }
+          return { section, runs, readGroupCount: ref.readGroupCount }
         const groups = { from: ref.readGroupCount, to: readGroupCount }
-        return await pool.replace({ kind: 'replace', section, runs, ...groups })
+        const replaced = await pool.replace({ kind: 'replace', section, runs, ...groups })
+        return { ...replaced, readGroupCount }
       }),
     )
   }

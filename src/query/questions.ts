@@ -59,10 +59,13 @@ export function openQuestions(dependencies: {
   })
   const ofFunnels = { admit: admitFunnel, queryTimeoutMs, clock, metrics }
   return {
-    funnels: openFunnelQuestions({ sources: { rawEvents, segments, freshness }, ...ofFunnels }),
+    funnels: openFunnelQuestions({
+      sources: { rawEvents, segments, freshness, snapshots: stores.snapshots },
+      ...ofFunnels,
+    }),
     funnelUsers: openFunnelUserLists({
       sources: {
-        ...{ rawEvents, segments, freshness },
+        ...{ rawEvents, segments, freshness, snapshots: stores.snapshots },
         segmentUsers: openSegmentUsers({ segments, pool }),
         userIds: openUserIds(stores),
         pins: openPins({ ...stores, clock }),

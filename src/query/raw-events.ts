@@ -1,8 +1,10 @@
 import pLimit from 'p-limit'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
-import type { EventBuckets } from '../store/event-buckets.ts'
+import type { ErasedSet } from '../segment/erased-set.ts'
+import type { BucketDay, EventBuckets } from '../store/event-buckets.ts'
 import type { Events, ScannedEvent } from '../store/events.ts'
+import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'
 import { openColumnBuilder, type GroupRuns } from './column-builder.ts'
 import type { Range } from './range.ts'
@@ -28,6 +30,13 @@ export interface RawRead {
 /** The bucket-days that hold anything within a range, by bucket. */
 export interface RawPlan {
   readonly daysOfBucket: ReadonlyMap<number, readonly number[]>
+  readonly erased: ErasedSet
+}
+
+interface RawBucket {
+  readonly bucket: number
+  readonly days: readonly number[]
+  readonly erased: ErasedSet
 }
 
 export interface ReadAmounts {
@@ -45,27 +54,36 @@ export type RawEvents = ReturnType<typeof openRawEvents>
 export function openRawEvents(dependencies: {
   readonly events: Events
   readonly eventBuckets: EventBuckets
+  readonly snapshots: Snapshots
   readonly readsInFlightMax: number
   readonly partitionsMax: number
   readonly valueEventsMax?: number
 }) {
-  const { events, eventBuckets, readsInFlightMax, partitionsMax } = dependencies
+  const { events, eventBuckets, snapshots, readsInFlightMax, partitionsMax } = dependencies
   const { valueEventsMax = VALUE_EVENTS_MAX } = dependencies
   const limit = pLimit(readsInFlightMax)
 
-  async function readDay(read: RawRead, bucket: number, day: number, amounts: ReadAmounts) {
+  async function readDay(
+    read: RawRead,
+    { bucket, day, erased }: BucketDay & { readonly erased: ErasedSet },
+    amounts: ReadAmounts,
+  ) {
     const { projectId, signal } = read
+    const withReceivedAt = erased.hasBucket(bucket)
     const withProperties = read.properties.length > 0
     const names = read.eventNames === null ? null : new Set(read.eventNames)
     const seen = new Set<string>()
     const kept: ScannedEvent[] = []
     amounts.partitions++
-    for await (const page of events.scan({ projectId, bucket, day, withProperties })) {
+    const scan = { projectId, bucket, day, withProperties, withReceivedAt }
+    for await (const page of events.scan(scan)) {
       throwIfCancelled(signal)
       amounts.events += page.length
       for (const event of page) {
         amounts.bytes += rowBytes(event)
         if (names !== null && !names.has(event.eventName)) continue
+        // Before copies are told: one that was sent after the erasure counts.
+        if (withReceivedAt && event.receivedAtMs <= erased.erasedAtMs(event.userId)) continue
         // The same id on the same day is one event, whatever times its copies have: the first one stays.
         if (seen.has(event.eventId)) continue
         seen.add(event.eventId)
@@ -77,14 +95,14 @@ export function openRawEvents(dependencies: {
 
   async function readBucket(
     read: RawRead,
-    [bucket, days]: readonly [number, readonly number[]],
+    { bucket, days, erased }: RawBucket,
     amounts: ReadAmounts,
   ) {
     const builder = openColumnBuilder(read.properties, null)
     for (const some of chunks(days, DAYS_IN_FLIGHT_MAX)) {
       throwIfCancelled(read.signal)
       const ofDays = await Promise.all(
-        some.map((day) => limit(() => readDay(read, bucket, day, amounts))),
+        some.map((day) => limit(() => readDay(read, { bucket, day, erased }, amounts))),
       )
       for (const event of ofDays.flat()) builder.add(event)
     }
@@ -95,7 +113,9 @@ export function openRawEvents(dependencies: {
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
     async plan({ projectId, range, signal }: RawRead): Promise<RawPlan> {
       const daysOfBucket = new Map<number, number[]>()
-      if (range.startMs >= range.endMs) return { daysOfBucket }
+      const { root } = await snapshots.root(projectId)
+      const erased = await snapshots.erased(projectId, root)
+      if (range.startMs >= range.endMs) return { daysOfBucket, erased }
       const firstDay = dayOf(range.startMs)
       const lastDay = dayOf(range.endMs - 1)
       let partitionCount = 0
@@ -116,7 +136,7 @@ export function openRawEvents(dependencies: {
           else days.push(day)
         }
       }
-      return { daysOfBucket }
+      return { daysOfBucket, erased }
     },
 
     /**
@@ -132,26 +152,29 @@ export function openRawEvents(dependencies: {
       const left = [...plan.daysOfBucket]
         .filter(([bucket]) => bucket >= firstBucket)
         .sort(([a], [b]) => a - b)
+        .map(([bucket, days]) => ({ bucket, days, erased: plan.erased }))
       for (let width = 1; left.length > 0; width = Math.min(2 * width, BUCKETS_IN_FLIGHT_MAX)) {
         const wave = left.splice(0, width)
         const groups = await Promise.all(wave.map((bucket) => readBucket(read, bucket, amounts)))
-        for (const [index, group] of groups.entries()) yield { bucket: wave[index]![0], group }
+        for (const [index, group] of groups.entries()) yield { bucket: wave[index]!.bucket, group }
       }
     },
 
     /** Calls `fold` once a bucket, with its events of the range, day by day. Returns what was read. */
     async forEachBucket(
       read: RawRead,
-      plan: RawPlan,
+      { daysOfBucket, erased }: RawPlan,
       fold: (bucket: GroupRuns) => void,
     ): Promise<ReadAmounts> {
       const amounts = { partitions: 0, bytes: 0, events: 0 }
       const bucketLimit = pLimit(BUCKETS_IN_FLIGHT_MAX)
-      const foldBucket = async (bucket: readonly [number, readonly number[]]) => {
+      const foldBucket = async (bucket: number, days: readonly number[]) => {
         throwIfCancelled(read.signal)
-        fold(await readBucket(read, bucket, amounts))
+        fold(await readBucket(read, { bucket, days, erased }, amounts))
       }
-      const working = [...plan.daysOfBucket].map((bucket) => bucketLimit(() => foldBucket(bucket)))
+      const working = [...daysOfBucket].map(([bucket, days]) =>
+        bucketLimit(() => foldBucket(bucket, days)),
+      )
       try {
         await Promise.all(working)
       } finally {
@@ -176,7 +199,9 @@ export function openRawEvents(dependencies: {
         const events: ScannedEvent[] = []
         for (const some of chunks(buckets, DAYS_IN_FLIGHT_MAX)) {
           throwIfCancelled(read.signal)
-          const reads = some.map((bucket) => limit(() => readDay(read, bucket, day, amounts)))
+          const reads = some.map((bucket) =>
+            limit(() => readDay(read, { bucket, day, erased: plan.erased }, amounts)),
+          )
           const found = (await Promise.all(reads)).flat()
           heldCount += found.length
           if (heldCount > valueEventsMax) throw tooManyHeld(valueEventsMax)

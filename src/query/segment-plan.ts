@@ -49,6 +49,8 @@ export interface SegmentPlan {
   /** By which all rows are placed: the coarsest of the sections'. */
   readonly readGroupCount: number
   readonly units: readonly Unit[]
+  /** The numbers of users who are erased: their rows are left out. */
+  readonly erasedUsers: readonly number[]
   /** To be read, in all passes. */
   readonly rowCount: number
   readonly bytes: number
@@ -66,6 +68,7 @@ export async function planSegments(
   unitBytesMax: number,
 ): Promise<SegmentPlan> {
   const sections = await sectionsOf(snapshots, root, read)
+  const { userNumbers } = await snapshots.erased(read.projectId, root)
   const readGroupCount = sections.reduce(
     (least, { ref }) => Math.min(least, ref.readGroupCount),
     root.readGroupCount,
@@ -93,7 +96,7 @@ export async function planSegments(
   const values =
     read.countBy === null ? null : planValues(sections, read, read.countBy, unitBytesMax)
   return {
-    ...{ alone, shared, readGroupCount, values },
+    ...{ alone, shared, readGroupCount, values, erasedUsers: userNumbers },
     units: units.sort((a, b) => a.readGroup - b.readGroup),
     rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
     bytes: sections.reduce((sum, planned) => sum + bytesOf(planned), 0),

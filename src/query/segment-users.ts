@@ -2,6 +2,7 @@ import type { ReachedUser, UsersAsked } from '../analysis/funnel-users.ts'
 import { placeOf, userNumberAt, type Place } from '../segment/place.ts'
 import type { Root } from '../segment/root.ts'
 import { throwIfCancelled } from './cancel.ts'
+import { erasedPlaces } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
 import type { LoadedSection } from './load-sections.ts'
 import { sectionsOfGroup, type SegmentPlan, type SegmentRead, type Unit } from './segment-plan.ts'
@@ -41,6 +42,7 @@ export function openSegmentUsers({
     const { asked, limit } = page
     const plan = await segments.plan(root, read)
     const { readGroupCount } = plan
+    const erased = erasedPlaces(plan.erasedUsers, readGroupCount)
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
     const { ofAll, loadUnit } = await segments.open(read, plan, amounts)
     const from = page.after === null ? null : placeOf(page.after, readGroupCount)
@@ -50,12 +52,13 @@ export function openSegmentUsers({
       if (users.length >= limit) break
       const { readGroup } = fold
       const after = readGroup === from?.readGroup ? from : null
-      const { sections, shares, rowCount } = segments.sharesOf(await loadUnit(load), fold)
+      const loaded = await loadUnit(load)
+      const { shares, rowCount, ...task } = segments.sharesOf(loaded, fold, erased)
       throwIfCancelled(read.signal)
       eventCount += rowCount
       const listed = await Promise.all(
         shares.map((foldGroups) =>
-          pool.list({ kind: 'list', asked, sections, foldGroups, after, limit }),
+          pool.list({ kind: 'list', asked, foldGroups, ...task, after, limit }),
         ),
       )
       for (const { foldGroup, users: found } of listed.flatMap(({ groups }) => groups))

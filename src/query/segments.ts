@@ -3,6 +3,7 @@ import type { Funnel, FunnelCounts } from '../analysis/funnel.ts'
 import type { Root } from '../segment/root.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'
+import { erasedPlaces, type ErasedPlaces } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.ts'
 import {
@@ -16,6 +17,8 @@ import {
 import { openValuePasses } from './value-passes.ts'
 import type { FoldQuestion } from './worker-messages.ts'
 
+/** Where the values of a pass are. */
+const VALUES: Unit = { readGroup: 0, foldGroups: null }
 /** Several for each thread, so that none is idle while another ends. */
 const TASKS_PER_THREAD = 2
 
@@ -46,7 +49,11 @@ export function openSegments(dependencies: {
   const load = openLoad({ pool, cache })
 
   /** Cuts what a unit has of the sections into shares for the threads, ascending by fold group. */
-  function sharesOf(loaded: readonly LoadedSection[], { readGroup, foldGroups }: Unit) {
+  function sharesOf(
+    loaded: readonly LoadedSection[],
+    { readGroup, foldGroups }: Unit,
+    erased: ErasedPlaces,
+  ) {
     const rowsOf = new Map<number, number>()
     const sections = loaded.flatMap(({ section, runs }) => {
       const own: number[] = []
@@ -69,18 +76,19 @@ export function openSegments(dependencies: {
       sections,
       shares: equalShares(rowsOf, pool.threadCount * TASKS_PER_THREAD),
       rowCount: [...rowsOf.values()].reduce((sum, rows) => sum + rows, 0),
+      erased: erased.get(readGroup) ?? [],
     }
   }
 
   async function foldUnit(
     loaded: readonly LoadedSection[],
     unit: Unit,
-    question: FoldQuestion,
+    { question, erased }: { readonly question: FoldQuestion; readonly erased: ErasedPlaces },
     amounts: SegmentAmounts,
   ): Promise<FunnelCounts[]> {
-    const { sections, shares, rowCount } = sharesOf(loaded, unit)
+    const { shares, rowCount, ...task } = sharesOf(loaded, unit, erased)
     const folded = await Promise.all(
-      shares.map((share) => pool.fold({ kind: 'fold', question, sections, foldGroups: share })),
+      shares.map((foldGroups) => pool.fold({ kind: 'fold', question, foldGroups, ...task })),
     )
     amounts.events += rowCount
     for (const { foldMs } of folded) amounts.foldMs += foldMs / pool.threadCount
@@ -113,7 +121,8 @@ export function openSegments(dependencies: {
   const foldValues = openValuePasses({
     ...{ pool, load, memoryBytesMax, eventsMax },
     fold: (sections, question, amounts) =>
-      foldUnit(sections, { readGroup: 0, foldGroups: null }, question, amounts),
+      // Rows of users who are erased are not among these.
+      foldUnit(sections, VALUES, { question, erased: new Map() }, amounts),
   })
 
   return {
@@ -133,8 +142,10 @@ export function openSegments(dependencies: {
       plan: SegmentPlan,
       { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
     ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
-      if (plan.values !== null) return await foldValues(read, plan.values, { funnel, question })
-      const { units } = plan
+      if (plan.values !== null)
+        return await foldValues(read, { ...plan.values, erasedUsers: plan.erasedUsers }, { funnel, question })
+      const { units, erasedUsers, readGroupCount } = plan
+      const erased = erasedPlaces(erasedUsers, readGroupCount)
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
       const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
@@ -146,7 +157,7 @@ export function openSegments(dependencies: {
         // The unit before is folded meanwhile. Its last folds leave threads free for the first of this one.
         const loaded = await loadUnit(unit)
         throwIfCancelled(read.signal)
-        const next = foldUnit(loaded, unit, question, amounts)
+        const next = foldUnit(loaded, unit, { question, erased }, amounts)
         // Its failure is met when it is waited for, or not at all when the fold before it fails.
         next.catch(() => undefined)
         take(await folding)

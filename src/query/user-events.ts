@@ -3,9 +3,10 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
 import { groupBy } from '../group-by.ts'
-import type { EventPosition } from '../store/event-row.ts'
+import type { EventPosition, StoredEvent } from '../store/event-row.ts'
 import type { Events } from '../store/events.ts'
 import type { Project } from '../store/projects.ts'
+import type { Snapshots } from '../store/snapshots.ts'
 import type { UserTimeline } from '../store/user-timeline.ts'
 import type { Admission } from './admission.ts'
 
@@ -21,23 +22,41 @@ export type UserEvents = ReturnType<typeof openUserEvents>
 export function openUserEvents(dependencies: {
   readonly userTimeline: UserTimeline
   readonly events: Events
+  readonly snapshots: Snapshots
   readonly readsInFlightMax: number
   readonly admit: Admission
   readonly clock: Clock
 }) {
-  const { userTimeline, events, readsInFlightMax, admit, clock } = dependencies
+  const { userTimeline, events, snapshots, readsInFlightMax, admit, clock } = dependencies
   const limit = pLimit(readsInFlightMax)
 
-  /** Finds up to `count` events of one month, each of a day once; `seen` tells of newer copies. */
-  async function findInMonth(read: MonthRead, count: number, seen: Set<string>) {
-    const found: EventPosition[] = []
+  /** Reads events, in their order. One that is told and not there yet was not acknowledged. */
+  async function readAt(
+    { projectId, userId, erasedAtMs }: Owner,
+    positions: readonly EventPosition[],
+  ): Promise<StoredEvent[]> {
+    const byDay = groupBy(positions, ({ eventTimeMs }) => dayOf(eventTimeMs))
+    const reads = [...byDay].map(([day, ofDay]) =>
+      limit(() => events.find({ projectId, userId, day, positions: ofDay })),
+    )
+    const read = (await Promise.all(reads)).flat()
+    const byPosition = new Map(read.map((event) => [positionKey(event), event]))
+    return positions
+      .flatMap((position) => byPosition.get(positionKey(position)) ?? [])
+      .filter(({ receivedAtMs }) => receivedAtMs > erasedAtMs)
+  }
+
+  /** Reads up to `count` events of one month, each of a day once; `seen` tells of newer copies. */
+  async function readMonth(read: MonthRead, count: number, seen: Set<string>) {
+    const found: StoredEvent[] = []
     let { before } = read
     while (found.length < count) {
       const rowsMax = count - found.length
       const positions = await limit(() => userTimeline.newest({ ...read, before, rowsMax }))
-      for (const position of positions) {
-        const key = copyKey(position)
-        if (!seen.has(key)) found.push(position)
+      const unseen = positions.filter((position) => !seen.has(copyKey(position)))
+      for (const event of await readAt(read, unseen)) {
+        const key = copyKey(event)
+        if (!seen.has(key)) found.push(event)
         seen.add(key)
       }
       if (positions.length < rowsMax) break
@@ -46,32 +65,30 @@ export function openUserEvents(dependencies: {
     return found
   }
 
-  /** Reads found events, in their order. One that is told but not there yet was not acknowledged. */
-  async function readFound(projectId: string, userId: string, found: readonly EventPosition[]) {
-    const byDay = groupBy(found, ({ eventTimeMs }) => dayOf(eventTimeMs))
-    const reads = [...byDay].map(([day, positions]) =>
-      limit(() => events.find({ projectId, userId, day, positions })),
-    )
-    const read = (await Promise.all(reads)).flat()
-    const byPosition = new Map(read.map((event) => [positionKey(event), event]))
-    return found.flatMap((position) => byPosition.get(positionKey(position)) ?? [])
+  /** Notes what the pages before have told of the day on which a page begins. */
+  async function noteLater(owner: Owner, from: EventPosition, seen: Set<string>): Promise<void> {
+    const later = await userTimeline.laterOfDay({ ...owner, from })
+    const told = owner.erasedAtMs === -Infinity ? later : await readAt(owner, later)
+    for (const position of told) seen.add(copyKey(position))
   }
 
-  /** Finds one event more than the page takes, where there is one. */
-  async function find(project: Project, userId: string, page: UserEventsPage) {
+  /** Reads one event more than the page takes, where there is one. */
+  async function newest(project: Project, userId: string, page: UserEventsPage) {
     const { projectId, retentionDays } = project
     const nowMs = clock.nowMs()
     const startMs = nowMs - retentionDays * DAY_MS
     const count = page.limit + 1
     const seen = new Set<string>()
+    const { root } = await snapshots.root(projectId)
+    const erasedAtMs = (await snapshots.erased(projectId, root)).erasedAtMs(userId)
+    const owner = { projectId, userId, erasedAtMs }
     const newestMs = nowMs + 2 * DAY_MS
     let before: EventPosition = { eventTimeMs: newestMs, eventId: EVENT_ID_LAST }
     if (page.cursor !== undefined) {
       before = positionOf(page.cursor, newestMs)
-      const later = await userTimeline.laterIdsOfDay({ projectId, userId, from: before })
-      for (const eventId of later) seen.add(copyKey({ eventId, eventTimeMs: before.eventTimeMs }))
+      await noteLater(owner, before, seen)
     }
-    const found: EventPosition[] = []
+    const found: StoredEvent[] = []
     let month = monthOf(before.eventTimeMs)
     for (let wave = 0; found.length < count && month >= monthOf(startMs); wave++) {
       const width = WAVES[wave] ?? WAVES.at(-1)!
@@ -82,8 +99,8 @@ export function openUserEvents(dependencies: {
           .map((one) => {
             const end = { eventTimeMs: monthStartMs(one + 1), eventId: EVENT_ID_LAST }
             const start = one === monthOf(before.eventTimeMs) ? before : end
-            const read = { projectId, userId, month: one, startMs, before: start }
-            return findInMonth(read, count - found.length, seen)
+            const read = { ...owner, month: one, startMs, before: start }
+            return readMonth(read, count - found.length, seen)
           }),
       )
       found.push(...parts.flat())
@@ -95,15 +112,10 @@ export function openUserEvents(dependencies: {
   return {
     /** Returns up to `limit` events, newest first, and a cursor while there are older ones. */
     async ask(project: Project, userId: string, page: UserEventsPage) {
-      return await admit(async () => {
-        const found = await find(project, userId, page)
-        const shown = found.slice(0, page.limit)
-        const hasMore = found.length > page.limit
-        return {
-          events: await readFound(project.projectId, userId, shown),
-          cursor: hasMore ? cursorOf(shown.at(-1)!) : undefined,
-        }
-      })
+      const found = await admit(() => newest(project, userId, page))
+      const events = found.slice(0, page.limit)
+      const hasMore = found.length > page.limit
+      return { events, cursor: hasMore ? cursorOf(events.at(-1)!) : undefined }
     },
   }
 }
@@ -113,9 +125,14 @@ interface UserEventsPage {
   readonly cursor?: string | undefined
 }
 
-interface MonthRead {
+/** A user, and what was received of this one after the erasure, if there was any: the rest is gone. */
+interface Owner {
   readonly projectId: string
   readonly userId: string
+  readonly erasedAtMs: number
+}
+
+interface MonthRead extends Owner {
   readonly month: number
   readonly startMs: number
   readonly before: EventPosition

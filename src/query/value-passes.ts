@@ -1,11 +1,13 @@
 import { propertiesOf, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
 import { throwIfCancelled } from './cancel.ts'
+import { erasedRows } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
 import type { Load, LoadedSection } from './load-sections.ts'
 import {
   neededBytes,
   tooManyEvents,
   type PlannedSection,
+  type SegmentPlan,
   type SegmentRead,
   type ValuePlan,
 } from './segment-plan.ts'
@@ -40,7 +42,7 @@ export function openValuePasses(dependencies: {
   /** Returns the rows of a class, placed; null where its values take too much memory. */
   async function placeClass(
     { projectId, properties, signal }: SegmentRead,
-    { property, slabs, kept }: { property: string; slabs: Slabs; kept: readonly string[] },
+    { property, slabs, kept, erasedUsers }: ValuesAsked,
     valueClass: ValueClass,
     amounts: SegmentAmounts,
   ): Promise<LoadedSection[] | null> {
@@ -63,11 +65,14 @@ export function openValuePasses(dependencies: {
         const { tables } = await numbering.number(dictionaries)
         if (tables === null) return null
         const parts = await Promise.all(
-          loaded.map(({ section }, at) =>
-            pool.replace({ kind: 'place', section, property, table: tables[at]!, kept }),
-          ),
+          loaded.map((one, at) => {
+            const erased = erasedRows(one, erasedUsers)
+            const task = { section: one.section, property, table: tables[at]!, kept, erased }
+            return pool.replace({ kind: 'place', ...task })
+          }),
         )
-        placed.push(...parts.filter(({ section }) => section.rowCount > 0))
+        for (const part of parts)
+          if (part.section.rowCount > 0) placed.push({ ...part, readGroupCount: 1 })
       }
       return placed
     } finally {
@@ -81,14 +86,15 @@ export function openValuePasses(dependencies: {
    */
   return async (
     read: SegmentRead,
-    { property, sections, rowCount, classCount }: ValuePlan,
+    plan: ValuePlan & Pick<SegmentPlan, 'erasedUsers'>,
     { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
   ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> => {
+    const { property, sections, rowCount, classCount, erasedUsers } = plan
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
     let counts = funnel.empty()
     if (sections.length === 0) return { counts, amounts }
     const slabs = slabsOf(sections, read.properties, memoryBytesMax / SLABS_PER_MEMORY)
-    const asked = { property, slabs, kept: propertiesOf(question.spec) }
+    const asked = { property, slabs, kept: propertiesOf(question.spec), erasedUsers }
     const classes = Array.from({ length: classCount }, (_, index) => ({ count: classCount, index }))
     for (let next = classes.pop(); next !== undefined; next = classes.pop()) {
       const placed = await placeClass(read, asked, next, amounts)
@@ -105,6 +111,13 @@ export function openValuePasses(dependencies: {
     }
     return { counts, amounts }
   }
+}
+
+interface ValuesAsked extends Pick<SegmentPlan, 'erasedUsers'> {
+  readonly property: string
+  readonly slabs: Slabs
+  /** The properties that the fold looks at. */
+  readonly kept: readonly string[]
 }
 
 type Slabs = readonly (readonly PlannedSection[])[]

@@ -49,7 +49,10 @@ export async function warmUp(
       specOf(filtered, null),
       specOf(plain, { property: 'p', limit: 10 }),
     ])
-      fold({ kind: 'fold', question: { analysis: 'funnel', spec }, sections, foldGroups: [0] })
+      fold({
+        ...{ kind: 'fold', question: { analysis: 'funnel', spec } },
+        ...{ sections, foldGroups: [0], erased: [] },
+      })
 }
 
 /** Reads an object again and again; the first process that finds it missing writes it. */

@@ -68,6 +68,8 @@ export interface FoldTask {
   readonly question: FoldQuestion
   readonly sections: readonly SharedSection[]
   readonly foldGroups: readonly number[]
+  /** Pairs: fold group, and the position in it of a user who is erased. */
+  readonly erased: readonly number[]
 }
 
 export interface FoldQuestion {
@@ -87,6 +89,8 @@ export interface ListTask {
   readonly sections: readonly SharedSection[]
   /** Ascending. */
   readonly foldGroups: readonly number[]
+  /** Pairs: fold group, and the position in it of a user who is erased. */
+  readonly erased: readonly number[]
   /** Of its fold group, users up to this one are left out. */
   readonly after: { readonly foldGroup: number; readonly position: number } | null
   readonly limit: number
@@ -153,6 +157,8 @@ export interface PlaceTask {
   readonly table: SharedArrayBuffer
   /** The properties that are still needed then. */
   readonly kept: readonly string[]
+  /** Triples: first row, row after the last, and which position among these rows is left out. */
+  readonly erased: readonly number[]
 }
 
 export type Task =

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
-import { DAY_MS, HOUR_MS } from '../event/day.ts'
+import { DAY_MS } from '../event/day.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { AS_OF_SKEW_MS, emptyRoot, type Root } from '../segment/root.ts'
+import type { Erasure } from '../segment/erased-set.ts'
+import { AS_OF_SKEW_MS, isUnsealed, type Root } from '../segment/root.ts'
 import { decodedArrival } from '../store/arrivals.ts'
 import type { RowWriter } from '../store/row-writer.ts'
 import type { FoundRoot, PublishedRoot } from '../store/snapshots.ts'
@@ -16,6 +16,7 @@ import { openMerge, type Merged } from './merge.ts'
 import { openProjectMemory } from './project-memory.ts'
 import { openPublish } from './publish.ts'
 import { hasRawEvents, rawEventsOf } from './recover.ts'
+import { openRootNow } from './root-now.ts'
 import { sealRows } from './seal-pass.ts'
 import { openSweep } from './sweep.ts'
 import { packedSegment, type SealProject } from './write-segment.ts'
@@ -55,30 +56,27 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
   const { nowMs, monotonicMs } = clock
   const gather = openGather({ ...stores, monotonicMs })
   const publish = openPublish({ ...stores, nowMs })
+  const rootOf = openRootNow({ snapshots, nowMs })
   const { mergeOnce } = openMerge({ objects, snapshots, publish, nowMs })
   const sweep = openSweep({ ...stores, nowMs })
   let memory = openProjectMemory(projectId, { objects, snapshots, nowMs })
 
-  async function rootNow(): Promise<FoundRoot> {
-    const { version, root } = await snapshots.root(projectId)
-    if (root !== null) return { version, root }
-    const key = randomBytes(8)
-    const hashKey = [key.readUInt32LE(0), key.readUInt32LE(4)] as const
-    const [hour, sinceHour] = [nowMs(), given.createdAtMs].map((ms) =>
-      Math.floor(ms / HOUR_MS),
-    ) as [number, number]
-    return { version, root: emptyRoot(hashKey, { hour, sinceHour }) }
-  }
+  const rootNow = () => rootOf(given)
 
   /** Writes rows that a dead writer may have left out: its blocks have them all. */
-  async function finishRows({ unfinished, writers }: Gathered): Promise<void> {
+  async function finishRows({ unfinished, writers }: Gathered, root: Root): Promise<void> {
+    const erased = await snapshots.erased(projectId, root)
     for (const { writer, rowsThrough } of unfinished) {
       const { through } = writers[writer]!
       for (let sequence = rowsThrough + 1; sequence <= through; sequence++) {
         const arrival = await arrivals.read(projectId, writer, sequence)
         if (arrival === null) continue
         const events = decodedArrival({ projectId, writer, sequence }, arrival.block, decodeBlock)
-        await rows.write(project, events, AbortSignal.timeout(60_000))
+        // Written again, what is erased would take the place of what was sent after.
+        const kept = events.filter(
+          ({ userId, receivedAtMs }) => receivedAtMs > erased.erasedAtMs(userId),
+        )
+        await rows.write(project, kept, AbortSignal.timeout(60_000))
       }
       log.info({ projectId, writer, from: rowsThrough + 1, through }, 'finished a writer’s rows')
     }
@@ -91,7 +89,8 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     change: Pick<Root, 'writers' | 'asOfMs' | 'isRecovering'>,
   ): Promise<PublishedRoot | null> {
     if (blocks.length > 0) await memory.follow(from.root)
-    const { sections, users, keys } = await sealRows(blocks, { root: from.root, memory })
+    const erased = await snapshots.erased(projectId, from.root)
+    const { sections, users, keys } = await sealRows(blocks, { root: from.root, erased, memory })
     const readGroupCount = readGroupCountOf(from.root, memory.users.size() + users.length)
     const place = { level: 0, readGroupCount, retentionDays: project.retentionDays }
     const segment = sections.length === 0 ? null : packedSegment(sections, place, users)
@@ -101,11 +100,13 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
         ...from.root,
         ...change,
         readGroupCount,
+        newestReceivedAtMs: newestReceivedAtMs(from.root, blocks),
         fresh: segment === null ? from.root.fresh : [...from.root.fresh, segment.ref],
       },
       added: segment === null ? [] : [segment.ref.segment],
       givenUp: [],
       write: async () => await segment?.write(objects, projectId, nowMs()),
+      isUntouchedBy: (erasures) => !haveAnyOf(blocks, erasures),
     })
     if (published !== null && segment !== null)
       memory.adopt({
@@ -137,12 +138,12 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     const isLongAgo = from.root.asOfMs > 0 && ageMs > ARRIVALS_LIFE_MS
     // Of before there was sealing, or of so long ago that no writer is known any more.
     const isUnknown =
-      from.version === 0 &&
+      isUnsealed(from.root) &&
       (Object.keys(writers).length === 0 || startMs - project.createdAtMs > ARRIVALS_LIFE_MS) &&
       (await hasRawEvents(stores, project, startMs))
     const told = { writers, isRecovering: false }
     const outcome = { isDrained, eventCount }
-    await finishRows(gathered)
+    await finishRows(gathered, from.root)
     if (isMissing || isLongAgo || isUnknown || from.root.isRecovering) {
       await recover()
       const asOfMs = isDrained ? seenMs : from.root.asOfMs
@@ -150,7 +151,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
       const published = await add(await rootNow(), blocks, { ...told, asOfMs })
       return published && { ...outcome, asOfMs, published }
     }
-    const isIdle = !isChanged && (from.version === 0 || ageMs < TOLD_MS)
+    const isIdle = !isChanged && (isUnsealed(from.root) || ageMs < TOLD_MS)
     if (isIdle) return { ...outcome, asOfMs: seenMs, published: from }
     const asOfMs = isDrained ? laterOf(from.root.asOfMs, seenMs) : from.root.asOfMs
     const published = await add(from, blocks, { ...told, asOfMs })
@@ -224,6 +225,18 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
     /** Deletes objects that nothing has led to for an hour. */
     sweep: () => sweep(projectId),
   }
+}
+
+function haveAnyOf(blocks: readonly BlockColumns[], erasures: readonly Erasure[]): boolean {
+  const erased = new Set(erasures.map(({ userId }) => userId))
+  return blocks.some(({ userIds }) => userIds.some((userId) => erased.has(userId)))
+}
+
+function newestReceivedAtMs(root: Root, blocks: readonly BlockColumns[]): number {
+  let newestMs = root.newestReceivedAtMs
+  for (const { receivedAtMs } of blocks)
+    for (const ms of receivedAtMs) if (ms > newestMs) newestMs = ms
+  return newestMs
 }
 
 function laterOf(publishedMs: number, seenMs: number): number {

@@ -2,7 +2,7 @@ import { CHUNK_BYTES_MAX } from '../segment/chunk.ts'
 import { dayOf } from '../event/day.ts'
 import { PACK, USERS, type Section, type SegmentRef } from '../segment/directory.ts'
 import { decodeSection, type SectionRows } from '../segment/section.ts'
-import { decodeUsers, type ListedUser } from '../segment/user-list.ts'
+import { decodeUsers, findListed, type ListedUser } from '../segment/user-list.ts'
 import { chunksOf, damaged, type ObjectId, type Objects } from '../store/objects.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 
@@ -86,16 +86,35 @@ export async function* usersOf(
   let count = 0
   for await (const page of objects.read(id, [USERS]))
     for (const { chunk, bytes } of page) {
-      const users = decodedUsers(id, chunk, bytes)
+      const users = decodedUsers(id, chunk, () => decodeUsers(bytes))
       count += users.length
       yield users
     }
   if (count !== userCount) throw damaged(id, `${USERS}, ${count} of ${userCount}`)
 }
 
-function decodedUsers(id: ObjectId, chunk: number, bytes: Buffer): ListedUser[] {
+/** Returns the numbers that an object lists of one user. Throws DATA_DAMAGED as `usersOf` does. */
+export async function numbersOf(
+  objects: Objects,
+  id: ObjectId,
+  userCount: number,
+  userId: string,
+): Promise<number[]> {
+  const numbers: number[] = []
+  let count = 0
+  for await (const page of objects.read(id, [USERS]))
+    for (const { chunk, bytes } of page) {
+      const found = decodedUsers(id, chunk, () => findListed(bytes, userId))
+      count += found.userCount
+      numbers.push(...found.userNumbers)
+    }
+  if (count !== userCount) throw damaged(id, `${USERS}, ${count} of ${userCount}`)
+  return numbers
+}
+
+function decodedUsers<T>(id: ObjectId, chunk: number, decode: () => T): T {
   try {
-    return decodeUsers(bytes)
+    return decode()
   } catch (error) {
     throw damaged(id, `${USERS} ${chunk}`, error)
   }

@@ -5,6 +5,7 @@ import type { BlockColumns } from '../segment/block.ts'
 import type { SealProject } from './write-segment.ts'
 
 const EVENTS_PER_SLICE = 50_000
+const WHOLE = { withProperties: true, withReceivedAt: true }
 
 /**
  * Yields all raw events of a project, some ten thousand at a time: for when commits may have expired before
@@ -20,7 +21,7 @@ export async function* rawEventsOf(
   const listed = eventBuckets.list(projectId, today - retentionDays, today + 1)
   for await (const { bucketDays } of listed)
     for (const bucketDay of bucketDays)
-      for await (const page of events.scan({ projectId, ...bucketDay, withProperties: true })) {
+      for await (const page of events.scan({ projectId, ...bucketDay, ...WHOLE })) {
         for (const event of page) slice.push(event)
         if (slice.length < EVENTS_PER_SLICE) continue
         yield columnsOf(slice)
@@ -34,6 +35,7 @@ function columnsOf(events: readonly ScannedEvent[]): BlockColumns {
     eventCount: events.length,
     eventIds: Buffer.from(events.map(({ eventId }) => eventId.replaceAll('-', '')).join(''), 'hex'),
     eventTimeMs: Float64Array.from(events, ({ eventTimeMs }) => eventTimeMs),
+    receivedAtMs: Float64Array.from(events, ({ receivedAtMs }) => receivedAtMs),
     eventNames: events.map(({ eventName }) => eventName),
     userIds: events.map(({ userId }) => userId),
     properties: events.map(({ properties }) => properties),

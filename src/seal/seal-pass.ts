@@ -2,6 +2,7 @@ import { DAY_MS, dayOf } from '../event/day.ts'
 import { BUCKET_COUNT } from '../event/bucket.ts'
 import type { BlockColumns } from '../segment/block.ts'
 import { mayContain } from '../segment/bloom.ts'
+import type { ErasedSet } from '../segment/erased-set.ts'
 import type { Section } from '../segment/directory.ts'
 import { openIdSet } from '../segment/id-set.ts'
 import { hashIdentity, type HashKey } from '../segment/identity-hash.ts'
@@ -35,16 +36,25 @@ interface EventsOfDay {
   readonly properties: string[]
 }
 
+/** What a pass begins with. */
+interface SealedBefore {
+  readonly root: Root
+  readonly erased: ErasedSet
+  readonly memory: ProjectMemory
+}
+
 /**
- * Numbers the users of arrived events, drops what was published before, and builds sections of the rest.
+ * Numbers the users of arrived events, drops those of erased users and what was published before, and builds
+ * sections of the rest.
  * An event is known by its user, id and day: in level 0 by a set in memory, in merged segments by a Bloom
  * filter, whose hits are looked up.
  */
 export async function sealRows(
   blocks: readonly BlockColumns[],
-  { root, memory }: { readonly root: Root; readonly memory: ProjectMemory },
+  before: SealedBefore,
 ): Promise<SealedRows> {
-  const { days, users, keys } = numbered(blocks, root, memory)
+  const { root, memory } = before
+  const { days, users, keys } = numbered(blocks, before)
   const sections: SectionRows[] = []
   for (const ofDay of days) {
     const { eventName, day, userNumbers, areOfNewUsers, timesMs, highs, lows, properties } = ofDay
@@ -68,16 +78,19 @@ export async function sealRows(
   return { sections, users, keys }
 }
 
-function numbered(blocks: readonly BlockColumns[], { hashKey }: Root, memory: ProjectMemory) {
-  const numbering = openNumbering(hashKey, memory)
+function numbered(blocks: readonly BlockColumns[], { root, erased, memory }: SealedBefore) {
+  const { hashKey } = root
+  const numbering = openNumbering(hashKey, erased, memory)
   const seen = openIdSet()
   const byName = new Map<string, Map<number, EventsOfDay>>()
   const words = new Uint32Array(2)
-  for (const { eventCount, eventIds, eventTimeMs, eventNames, userIds, properties } of blocks)
-    for (let at = 0; at < eventCount; at++) {
-      const timeMs = eventTimeMs[at]!
+  for (const block of blocks)
+    for (let at = 0; at < block.eventCount; at++) {
+      const { eventIds, eventNames, properties } = block
+      const timeMs = block.eventTimeMs[at]!
       const day = dayOf(timeMs)
-      const userNumber = numbering.numberOf(userIds[at]!)
+      const userNumber = numbering.numberOf(block.userIds[at]!, block.receivedAtMs[at]!)
+      if (userNumber === ERASED) continue
       hashIdentity(words, hashKey, { eventId: eventIds, offset: 16 * at, userNumber, day })
       const high = words[0]!
       const low = words[1]!
@@ -94,25 +107,33 @@ function numbered(blocks: readonly BlockColumns[], { hashKey }: Root, memory: Pr
   return { days, ...numbering.added() }
 }
 
+/** In the place of a number: the event is of an erased user. */
+const ERASED = -1
+
 /** Gives users their numbers: the known ones theirs, new ones the next of their bucket. */
-function openNumbering(hashKey: HashKey, { users: known }: ProjectMemory) {
+function openNumbering(hashKey: HashKey, erased: ErasedSet, { users: known }: ProjectMemory) {
   const added = openUserMap()
   const users: ListedUser[] = []
   const keys: number[] = []
   const words = new Uint32Array(2)
   let isNew = false
   return {
-    numberOf(userId: string): number {
+    /** ERASED for an event received by the moment as of which its user is erased. */
+    numberOf(userId: string, receivedAtMs: number): number {
       const bucket = userKeyOf(words, hashKey, userId)
       const high = words[0]!
       const low = words[1]!
-      const published = known.find(bucket, high, low)
-      isNew = published === -1
-      if (!isNew) return published * BUCKET_COUNT + bucket
-      const before = known.countOf(bucket)
+      const erasure = erased.find(bucket, high, low)
+      if (erasure !== undefined && receivedAtMs <= erasure.erasedAtMs) return ERASED
+      const n = known.find(bucket, high, low)
+      const published = n * BUCKET_COUNT + bucket
+      // Whoever comes back after an erasure is a new person.
+      isNew = n === -1 || (erasure?.userNumbers.includes(published) ?? false)
+      if (!isNew) return published
+      const before = known.nextOf(bucket)
       const found = added.find(bucket, high, low)
       if (found !== -1) return (before + found) * BUCKET_COUNT + bucket
-      const next = added.countOf(bucket)
+      const next = added.nextOf(bucket)
       const userNumber = (before + next) * BUCKET_COUNT + bucket
       if (before + next > USERS_PER_BUCKET_MAX)
         throw new Error(`bucket ${bucket} is full: it has ${before + next} users`)

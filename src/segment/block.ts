@@ -60,6 +60,7 @@ export interface BlockColumns {
   /** 16 bytes an event. */
   readonly eventIds: Buffer
   readonly eventTimeMs: Float64Array
+  readonly receivedAtMs: Float64Array
   readonly eventNames: readonly string[]
   readonly userIds: readonly string[]
   /** JSON texts. */
@@ -90,14 +91,16 @@ export function decodeBlock(block: Buffer): Event[] {
 export function decodeBlockColumns(block: Buffer): BlockColumns {
   const { count, reader } = openBlock(block)
   const times = new Uint8Array(reader.bytes(8 * count))
-  reader.bytes(8 * count) // Arrival times.
+  const arrivals = new Uint8Array(reader.bytes(8 * count))
   const eventIds = reader.bytes(EVENT_ID_BYTES * count)
   const eventNames = reader.texts(count)
   const userIds = reader.texts(count)
   for (let skipped = 0; skipped < 3; skipped++) reader.skipTexts(count)
   const properties = reader.texts(count)
   return {
-    ...{ eventCount: count, eventIds, eventTimeMs: new Float64Array(times.buffer) },
+    ...{ eventCount: count, eventIds },
+    eventTimeMs: new Float64Array(times.buffer),
+    receivedAtMs: new Float64Array(arrivals.buffer),
     eventNames: eventNames as string[],
     userIds: userIds as string[],
     properties: properties as string[],

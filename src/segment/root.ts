@@ -46,11 +46,19 @@ export interface Root {
   /** By UTC month since 1970: the page that lists the merged segments of its days. */
   readonly pages: Readonly<Record<string, string>>
   readonly userLists: readonly UserListRef[]
+  /** The object that lists the erased users (erased-set.ts); null where there are none. */
+  readonly erased: string | null
+  /** How many publications were erasures, which change nothing else. */
+  readonly erasureCount: number
+  /** When the newest of the events that were sealed was received, by our clock. Never falls. */
+  readonly newestReceivedAtMs: number
   /** The newest hour, since 1970, in which objects were written or given up. Never falls. */
   readonly hour: number
   /** Loose objects of the hours before it are deleted. */
   readonly sweptHour: number
 }
+
+const NONE_ERASED = { erased: null, erasureCount: 0, newestReceivedAtMs: 0 }
 
 /** A page: the merged segments that hold events of a month. */
 export type Page = readonly SegmentRef[]
@@ -69,6 +77,7 @@ export function emptyRoot(
     fresh: [],
     pages: {},
     userLists: [],
+    ...NONE_ERASED,
     // Whoever tried to publish before may have left objects behind.
     sweptHour: Math.max(hour - LOOSE_HOURS_MAX, sinceHour - 1),
   }
@@ -82,12 +91,19 @@ export function encodeRoot(root: Root): Buffer {
 export function decodeRoot(bytes: Uint8Array): Root {
   const { format, ...root } = decodeDocument<Root & { format: number }>(bytes)
   if (format !== FORMAT) throw new Error(`root: format ${format}`)
-  return root
+  // What was published before users could be erased says nothing of them.
+  return { ...NONE_ERASED, ...root }
+}
+
+/** Whether no pass has published over it yet: a root may be there for an erasure alone. */
+export function isUnsealed({ asOfMs, writers }: Root): boolean {
+  return asOfMs === 0 && Object.keys(writers).length === 0
 }
 
 /** Returns every object that a root leads to by itself; its pages name more. */
-export function objectsOfRoot({ fresh, pages, userLists }: Root): string[] {
+export function objectsOfRoot({ fresh, pages, userLists, erased }: Root): string[] {
   return [
+    ...(erased === null ? [] : [erased]),
     ...fresh.map(({ segment }) => segment),
     ...Object.values(pages),
     ...userLists.map(({ object }) => object),

@@ -1,4 +1,5 @@
 import { deflateRawSync } from 'node:zlib'
+import { bucketOf, BUCKET_COUNT } from '../event/bucket.ts'
 import { inflated } from './directory.ts'
 
 /** How many users share a chunk, which is read whole to find one of them. */
@@ -29,6 +30,27 @@ export function encodeUsers(users: readonly ListedUser[]): Buffer {
   }
   const text = Buffer.from(users.map(({ userId }) => userId).join(''), 'utf8')
   return deflateRawSync(Buffer.concat([Buffer.from(words.buffer), text]), { level: 1 })
+}
+
+/**
+ * Finds one user among those that `encodeUsers` wrote, looking only at ids of its bucket: far quicker than
+ * reading all. Returns how many users were written, too. Throws an Error for other bytes.
+ */
+export function findListed(bytes: Uint8Array, userId: string) {
+  const all = inflated(bytes)
+  const userCount = all.readUInt32LE(0)
+  const text = all.subarray(4 + 8 * userCount).toString('utf8')
+  const bucket = bucketOf(userId)
+  const userNumbers: number[] = []
+  let from = 0
+  for (let index = 0; index < userCount; index++) {
+    const userNumber = all.readUInt32LE(4 * (1 + index))
+    const length = all.readUInt32LE(4 * (1 + userCount + index))
+    const mayBe = userNumber % BUCKET_COUNT === bucket && length === userId.length
+    if (mayBe && text.startsWith(userId, from)) userNumbers.push(userNumber)
+    from += length
+  }
+  return { userCount, userNumbers }
 }
 
 /** Reads what `encodeUsers` wrote. Throws an Error for other bytes. */

@@ -9,6 +9,8 @@ interface BucketTable {
   /** Three words a slot: the key's two, and n + 1; 0 where the slot is free. */
   slots: Uint32Array
   count: number
+  /** The next free n: after the largest that was put in, whoever has it. */
+  next: number
 }
 
 export type UserMap = ReturnType<typeof openUserMap>
@@ -52,9 +54,9 @@ export function openUserMap() {
       return slots[3 * slotOf(slots, high, low) + 2]! - 1
     },
 
-    /** Puts a user in, or the same one again. */
+    /** Puts a user in. One who has several, having been erased between, is found by the newest. */
     set(bucket: number, high: number, low: number, n: number): void {
-      const table = (tables[bucket] ??= { slots: new Uint32Array(0), count: 0 })
+      const table = (tables[bucket] ??= { slots: new Uint32Array(0), count: 0, next: 0 })
       if (table.count + 1 > (LOAD_MAX * table.slots.length) / 3) grow(table)
       const at = 3 * slotOf(table.slots, high, low)
       if (table.slots[at + 2] === 0) {
@@ -63,11 +65,12 @@ export function openUserMap() {
       }
       table.slots[at] = high
       table.slots[at + 1] = low
-      table.slots[at + 2] = n + 1
+      table.slots[at + 2] = Math.max(table.slots[at + 2]!, n + 1)
+      table.next = Math.max(table.next, n + 1)
     },
 
-    /** How many users a bucket has: its next free n. */
-    countOf: (bucket: number) => tables[bucket]?.count ?? 0,
+    /** The next free n of a bucket. */
+    nextOf: (bucket: number) => tables[bucket]?.next ?? 0,
 
     size: () => total,
   }

@@ -99,9 +99,16 @@ export function ttlSeconds(eventTimeMs: number, retentionDays: number, nowMs: nu
   return Math.max(1, Math.ceil((endMs - nowMs) / 1000))
 }
 
+/** When a row of `events` was written: what `receivedAtMsOf` reads. */
+export const WRITTEN = 'WRITETIME(event) AS written_us'
+
+/** When the event of a row arrived; 0 where `WRITTEN` was not asked for. */
+export function receivedAtMsOf(row: types.Row): number {
+  return Number(row['written_us'] ?? 0) / 1_000
+}
+
 /** What `storedEventOf` reads of a row of `events`. */
-export const STORED_COLUMNS = `event_time, event_id, ${SENT_COLUMNS},
-  WRITETIME(event) AS written_us`
+export const STORED_COLUMNS = `event_time, event_id, ${SENT_COLUMNS}, ${WRITTEN}`
 
 export function storedEventOf(
   row: types.Row,
@@ -118,7 +125,7 @@ export function storedEventOf(
     anonymousId: row['anonymous_id'] as string | null,
     sessionId: row['session_id'] as string | null,
     eventTimeMs: (row['event_time'] as Date).getTime(),
-    receivedAtMs: Number(row['written_us']) / 1_000,
+    receivedAtMs: receivedAtMsOf(row),
     properties: row['properties'] as string,
   }
 }

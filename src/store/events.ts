@@ -4,6 +4,7 @@ import { dayOf } from '../event/day.ts'
 import type { Event } from '../event/event.ts'
 import {
   SENT_COLUMNS,
+  receivedAtMsOf,
   STORED_COLUMNS,
   storedEventOf,
   type EventCells,
@@ -11,6 +12,7 @@ import {
   type RowWrite,
   type StoredEvent,
   USING,
+  WRITTEN,
 } from './event-row.ts'
 import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
 
@@ -19,13 +21,13 @@ const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, 
 
 const PARTITION = 'project = ? AND bucket = ? AND day = ?'
 
-const scanOf = (columns: string): Statement => ({
+const scanOf = (withProperties: boolean, withReceivedAt: boolean): Statement => ({
   table: 'events',
   operation: 'scan',
-  cql: `SELECT event_time, event_id, user_id, event${columns} FROM events WHERE ${PARTITION}`,
+  cql: `SELECT event_time, event_id, user_id, event${withProperties ? ', properties' : ''}${
+    withReceivedAt ? `, ${WRITTEN}` : ''
+  } FROM events WHERE ${PARTITION}`,
 })
-const SCAN = scanOf('')
-const SCAN_WITH_PROPERTIES = scanOf(', properties')
 const FIND: Statement = {
   table: 'events',
   operation: 'find',
@@ -44,6 +46,8 @@ export interface ScannedEvent {
   readonly eventName: string
   /** JSON text; empty when the scan leaves properties out. */
   readonly properties: string
+  /** 0 when the scan leaves it out. */
+  readonly receivedAtMs: number
 }
 
 export type Events = ReturnType<typeof openEvents>
@@ -97,9 +101,10 @@ export function openEvents(session: Session) {
       readonly bucket: number
       readonly day: number
       readonly withProperties: boolean
+      readonly withReceivedAt?: boolean
       readonly pageRowsMax?: number
     }): AsyncGenerator<ScannedEvent[]> {
-      const statement = scan.withProperties ? SCAN_WITH_PROPERTIES : SCAN
+      const statement = scanOf(scan.withProperties, scan.withReceivedAt ?? false)
       const values = [scan.projectId, scan.bucket, scan.day]
       const pages = session.pages(statement, values, scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX)
       for await (const rows of pages) yield rows.map(scannedEventOf)
@@ -114,5 +119,6 @@ function scannedEventOf(row: types.Row): ScannedEvent {
     userId: row['user_id'] as string,
     eventName: row['event'] as string,
     properties: (row['properties'] as string | null | undefined) ?? '',
+    receivedAtMs: receivedAtMsOf(row),
   }
 }

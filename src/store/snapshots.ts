@@ -1,4 +1,11 @@
 import { decodeDocument, DIRECTORY, type Section, type SegmentRef } from '../segment/directory.ts'
+import {
+  ERASURES,
+  NOBODY_ERASED,
+  openErasedSet,
+  type ErasedSet,
+  type Erasure,
+} from '../segment/erased-set.ts'
 import { decodeRoot, type Page, type Root } from '../segment/root.ts'
 import { damaged, type Objects } from './objects.ts'
 import type { Roots, StoredRoot } from './roots.ts'
@@ -74,6 +81,13 @@ export function openSnapshots({
     },
 
     page: (projectId: string, object: string) => document<Page>(projectId, object, PAGE),
+
+    /** Returns the users who are erased as of a root. */
+    async erased(projectId: string, root: Root | null): Promise<ErasedSet> {
+      if (root === null || root.erased === null) return NOBODY_ERASED
+      const erasures = await document<Erasure[]>(projectId, root.erased, ERASURES)
+      return openErasedSet(erasures, root.hashKey)
+    },
 
     /** Returns the sections of a segment. */
     async sections(projectId: string, ref: SegmentRef): Promise<readonly Section[]> {

@@ -19,7 +19,7 @@ const NEWEST: Statement = {
 const LATER_OF_DAY: Statement = {
   table: 'user_timeline',
   operation: 'laterOfDay',
-  cql: `SELECT event_id FROM user_timeline WHERE ${PARTITION}
+  cql: `SELECT event_time, event_id FROM user_timeline WHERE ${PARTITION}
     AND (event_time, event_id) >= (?, ?) AND event_time < ?`,
 }
 
@@ -60,12 +60,12 @@ export function openUserTimeline(session: Session) {
       return (await session.all(NEWEST, values)).map(positionOf)
     },
 
-    /** Returns the ids of the events at or after `from`, up to the end of its UTC day. */
-    async laterIdsOfDay(read: {
+    /** Tells of the events at or after `from`, up to the end of its UTC day. */
+    async laterOfDay(read: {
       readonly projectId: string
       readonly userId: string
       readonly from: EventPosition
-    }): Promise<string[]> {
+    }): Promise<EventPosition[]> {
       const { projectId, userId, from } = read
       const values = [
         projectId,
@@ -75,7 +75,7 @@ export function openUserTimeline(session: Session) {
         types.Uuid.fromString(from.eventId),
         (dayOf(from.eventTimeMs) + 1) * DAY_MS,
       ]
-      return (await session.all(LATER_OF_DAY, values)).map((row) => String(row['event_id']))
+      return (await session.all(LATER_OF_DAY, values)).map(positionOf)
     },
   }
 }

@@ -160,6 +160,11 @@ const UserEvents = z.object({
   cursor: z.string().optional().meta({ description: 'For the next page; absent at the end.' }),
 })
 
+const ErasedUser = z.object({
+  userId: z.string(),
+  erasedAt: isoTime.meta({ description: 'What was received by then is gone.' }),
+})
+
 const Project = z.object({
   id: z.string(),
   name: z.string(),
@@ -188,7 +193,7 @@ const Ready = z.object({
 
 const NAMED = {
   ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, Counts, UserEvents },
-  ...{ FunnelUsersQuery, FunnelUsers },
+  ...{ FunnelUsersQuery, FunnelUsers, ErasedUser },
   ...{ NewProject, ProjectChange, Project, MadeProject, NewKey, MadeKey, Ready },
   Projects: z.object({ projects: z.array(Project) }),
   Keys: z.object({ keys: z.array(ListedKey) }),

@@ -18,6 +18,17 @@ function scanOf(projectId: string, part: object = {}) {
   return events.scan({ projectId, ...bucketDay, withProperties: false, ...part })
 }
 
+test('when an event was received is read where it is asked for, the last time of a resend', async () => {
+  const event = anEvent({ eventTimeMs: NOON_MS, receivedAtMs: NOON_MS + 1 })
+  const resent = { ...event, receivedAtMs: NOON_MS + 2 }
+  for (const one of [event, resent])
+    await writeRows(session, events, { projectId: 'received' }, [one])
+  const pages = scanOf('received', { withReceivedAt: true })
+  expect((await collect(pages)).flat().map(({ receivedAtMs }) => receivedAtMs)).toEqual([
+    NOON_MS + 2,
+  ])
+})
+
 test('an event written twice is read once', async () => {
   const event = anEvent({ projectId: 'twice', eventTimeMs: NOON_MS })
   for (let count = 0; count < 2; count++)
@@ -26,7 +37,7 @@ test('an event written twice is read once', async () => {
     {
       eventTimeMs: NOON_MS,
       eventId: uuidText(event.eventId),
-      ...{ userId: '4711', eventName: 'page_view', properties: '' },
+      ...{ userId: '4711', eventName: 'page_view', properties: '', receivedAtMs: 0 },
     },
   ])
 })

@@ -104,6 +104,23 @@ describe('the command line', () => {
     expect((await user('nobody')).out).toBe('no events\n')
   })
 
+  test('erases a user, and shows nothing of it afterwards', async () => {
+    await project.store([{ event: 'x', userId: 'erase me' }])
+    const gone = await user('erase', 'erase me')
+    expect([gone.code, gone.errors]).toEqual([0, ''])
+    expect(gone.out).toMatch(/^erase me is in no answer any more, with all received until \S+Z\n$/)
+    expect((await user('erase me')).out).toBe('no events\n')
+    const [asJson, refused] = [
+      await user('erase', 'nobody', '--json'),
+      await user('erase', 'bob', '--key', project.readKey),
+    ]
+    expect(JSON.parse(asJson.out)).toMatchObject({ userId: 'nobody' })
+    expect([refused.code, refused.errors]).toEqual([
+      1,
+      'FORBIDDEN: this key has not the right to erase\n',
+    ])
+  })
+
   test('ends with 2 for what is wrongly asked, with 1 for a key that is none', async () => {
     const asked = await Promise.all([
       funnel('a >'),

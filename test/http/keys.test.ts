@@ -12,6 +12,7 @@ const READ_ROUTES = [
   ['POST', '/v1/funnels', FUNNEL],
   ['GET', '/v1/users/a/events', undefined],
 ] as const
+const ERASE_ROUTES = [['DELETE', '/v1/users/gone', undefined]] as const
 const ADMIN_ROUTES = [
   ['GET', '/v1/projects', undefined],
   ['POST', '/v1/projects', { name: 'p' }],
@@ -22,7 +23,7 @@ const ADMIN_ROUTES = [
   ['DELETE', '/v1/projects/ID/keys/none', undefined],
   ['DELETE', '/v1/projects/ID', undefined],
 ] as const
-const ALL_ROUTES = [...WRITE_ROUTES, ...READ_ROUTES, ...ADMIN_ROUTES]
+const ALL_ROUTES = [...WRITE_ROUTES, ...READ_ROUTES, ...ERASE_ROUTES, ...ADMIN_ROUTES]
 
 type Route = (typeof ALL_ROUTES)[number]
 
@@ -69,13 +70,23 @@ describe('who may do what', async () => {
   test('a write key stores events, and is 403 everywhere else', async () => {
     const headers = bearer(project.writeKey)
     for (const route of WRITE_ROUTES) expect(await statusOf(route, project.id, headers)).toBe(200)
-    for (const route of [...READ_ROUTES, ...ADMIN_ROUTES])
+    for (const route of [...READ_ROUTES, ...ERASE_ROUTES, ...ADMIN_ROUTES])
       expect([route[1], await statusOf(route, project.id, headers)]).toEqual([route[1], 403])
   })
 
   test('a read key asks, and is 403 everywhere else', async () => {
     const headers = bearer(project.readKey)
     for (const route of READ_ROUTES) expect(await statusOf(route, project.id, headers)).toBe(200)
+    for (const route of [...WRITE_ROUTES, ...ERASE_ROUTES, ...ADMIN_ROUTES])
+      expect([route[1], await statusOf(route, project.id, headers)]).toEqual([route[1], 403])
+  })
+
+  test('a read key with the right to erase erases as well', async () => {
+    const path = `/v1/projects/${project.id}/keys`
+    const made = await service.admin(path, { body: { kind: 'read', rights: ['erase'] } })
+    const headers = bearer(made.json<{ key: string }>().key)
+    for (const route of READ_ROUTES) expect(await statusOf(route, project.id, headers)).toBe(200)
+    for (const route of ERASE_ROUTES) expect(await statusOf(route, project.id, headers)).toBe(202)
     for (const route of [...WRITE_ROUTES, ...ADMIN_ROUTES])
       expect([route[1], await statusOf(route, project.id, headers)]).toEqual([route[1], 403])
   })
@@ -85,11 +96,11 @@ describe('who may do what', async () => {
     for (const route of WRITE_ROUTES) expect(await statusOf(route, project.id, headers)).toBe(403)
   })
 
-  test('the admin key asks for the project that X-Project names', async () => {
-    for (const route of READ_ROUTES) {
+  test('the admin key asks and erases for the project that X-Project names', async () => {
+    for (const route of [...READ_ROUTES, ...ERASE_ROUTES]) {
       const ask = (headers: Record<string, string>) =>
         statusOf(route, project.id, { ...bearer(ADMIN_KEY), ...headers })
-      expect(await ask({ 'x-project': project.id })).toBe(200)
+      expect(await ask({ 'x-project': project.id })).toBe(route[0] === 'DELETE' ? 202 : 200)
       expect(await ask({ 'x-project': 'none' })).toBe(404)
       expect(await ask({})).toBe(400)
     }

@@ -89,10 +89,11 @@ function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: numb
       })
       knownCount = numbered.knownCount
       const [table] = numbered.tables!
-      return placeSection({ kind: 'place', section, property: 'org', table: table!, kept })
+      const task = { section, property: 'org', table: table!, kept, erased: [] }
+      return placeSection({ kind: 'place', ...task })
     })
     const folded = fold({
-      ...{ kind: 'fold', question: { analysis: 'funnel', spec }, foldGroups: [0] },
+      ...{ kind: 'fold', question: { analysis: 'funnel', spec }, foldGroups: [0], erased: [] },
       sections: placed.map(({ section, runs }) => ({
         ...section,
         runs: runs.filter((_, at) => at % 4 !== 0),

@@ -128,6 +128,9 @@ const root: fc.Arbitrary<Root> = fc.record({
   fresh: fc.array(ref, { maxLength: 4 }),
   pages: fc.dictionary(fc.nat(2_000).map(String), fc.uuid(), { noNullPrototype: true }),
   userLists: fc.array(fc.record({ object: fc.uuid(), level: fc.nat(9), userCount: fc.nat() })),
+  erased: fc.option(fc.uuid()),
+  erasureCount: fc.nat(),
+  newestReceivedAtMs: fc.maxSafeNat(),
   hour: fc.nat(),
   sweptHour: fc.nat(),
 })

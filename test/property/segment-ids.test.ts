@@ -100,14 +100,15 @@ describe('a map of users', () => {
         const [map, slow] = [openUserMap(), new Map<string, number>()]
         for (const [at, [high, low], value] of put) {
           map.set(at, high, low, value)
-          slow.set(`${at} ${high} ${low}`, value)
+          const key = `${at} ${high} ${low}`
+          slow.set(key, Math.max(slow.get(key) ?? -1, value))
         }
         for (const [at, [high, low]] of [...put, ...asked])
           expect(map.find(at, high, low)).toBe(slow.get(`${at} ${high} ${low}`) ?? -1)
         expect(map.size()).toBe(slow.size)
         for (const at of [0, 1, 2, 500, 999]) {
-          const inBucket = [...slow.keys()].filter((key) => key.startsWith(`${at} `))
-          expect(map.countOf(at)).toBe(inBucket.length)
+          const taken = put.flatMap(([bucketPut, , value]) => (bucketPut === at ? [value] : []))
+          expect(map.nextOf(at)).toBe(Math.max(-1, ...taken) + 1)
         }
       }),
     )
@@ -120,14 +121,18 @@ describe('a map of users', () => {
     expect(found.filter((n, user) => n !== user)).toEqual([])
     expect(map.find(8, 0, 0)).toBe(-1)
     expect(map.find(7, 2, 0)).toBe(-1)
-    expect(map.countOf(7)).toBe(20_000)
+    expect(map.nextOf(7)).toBe(20_000)
   })
 
-  test('puts a user in again under a new n', () => {
-    const map = openUserMap()
-    map.set(3, 0, 0, 1)
-    map.set(3, 0, 0, 0)
-    expect([map.find(3, 0, 0), map.countOf(3), map.size()]).toEqual([0, 1, 1])
+  test('finds a user who was put in several times by the newest n, and gives none out again', () => {
+    for (const order of [
+      [0, 4],
+      [4, 0],
+    ]) {
+      const map = openUserMap()
+      for (const n of order) map.set(3, 0, 0, n)
+      expect([map.find(3, 0, 0), map.nextOf(3), map.size()]).toEqual([4, 5, 1])
+    }
   })
 })
 

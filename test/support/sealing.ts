@@ -11,6 +11,7 @@ import { objectsOfRoot } from '../../src/segment/root.ts'
 import { decodeUsers } from '../../src/segment/user-list.ts'
 import { openRowWriter } from '../../src/store/row-writer.ts'
 import { openStores, type Stores } from '../../src/store/stores.ts'
+import { openErasures } from '../../src/upkeep/erase-user.ts'
 import { anEvent } from './an-event.ts'
 import { silentLog } from './keyspace.ts'
 
@@ -72,6 +73,15 @@ export function openTestSealer(
   return openProjectSealer({ projectId, retentionDays, createdAtMs }, dependencies)
 }
 
+/** Erases users of one project, as a process does that has these stores. Returns the moment. */
+export function openTestEraser(stores: Stores, projectId: string, clock: Clock) {
+  const erasures = openErasures({ stores, clock, admit: (erase) => erase() })
+  const settings = { name: 'a project', timeZone: 'UTC', retentionDays: 400, weekStart: 1 }
+  const project = { projectId, ...settings, createdAtMs: Date.now() }
+  return async (userId: string): Promise<number> =>
+    (await erasures.erase(project, { userId, askedBy: 'a key' })).erasedAtMs
+}
+
 export interface PublishedEvent {
   readonly userId: string
   readonly eventName: string
@@ -79,7 +89,7 @@ export interface PublishedEvent {
   readonly properties: Record<string, unknown>
 }
 
-/** Everything that a project's root leads to, read back as events; in no order. */
+/** Everything that a project's root leads to and nobody erased, read back as events; in no order. */
 export async function publishedEvents(
   stores: Stores,
   projectId: string,
@@ -87,6 +97,7 @@ export async function publishedEvents(
   const { snapshots, objects } = stores
   const { root } = await snapshots.root(projectId)
   if (root === null) return []
+  const erased = new Set((await snapshots.erased(projectId, root)).userNumbers)
   const userIds = new Map<number, string>()
   const lists = [
     ...root.userLists.map(({ object }) => object),
@@ -99,14 +110,16 @@ export async function publishedEvents(
           if (userIds.has(userNumber)) throw new Error(`user number ${userNumber} twice`)
           userIds.set(userNumber, userId)
         }
-  if (new Set(userIds.values()).size !== userIds.size) throw new Error('a user with two numbers')
+  const live = [...userIds].flatMap(([number, userId]) => (erased.has(number) ? [] : [userId]))
+  if (new Set(live).size !== live.length) throw new Error('a user with two numbers')
   const pages = await Promise.all(
     Object.values(root.pages).map((id) => snapshots.page(projectId, id)),
   )
   const events: PublishedEvent[] = []
   for (const ref of [...root.fresh, ...pages.flat()])
     for (const rows of await readSegment(stores, projectId, ref))
-      for (let row = 0; row < rows.rowCount; row++)
+      for (let row = 0; row < rows.rowCount; row++) {
+        if (erased.has(rows.userNumber[row]!)) continue
         events.push({
           userId: userIds.get(rows.userNumber[row]!)!,
           eventName: rows.eventName,
@@ -117,6 +130,7 @@ export async function publishedEvents(
             ),
           ),
         })
+      }
   return events
 }
 
@@ -142,6 +156,7 @@ export async function openSealedProject(stores: Stores, retentionDays = 400) {
   return {
     ...{ projectId, writer, clock, sealerOn },
     sealer: sealerOn(),
+    eraser: openTestEraser(stores, projectId, clock),
     /** What is published, read by somebody who knows nothing yet. */
     published: async () => asPublished(await publishedEvents(openStores(session), projectId)),
     root: async () => (await stores.snapshots.root(projectId)).root!,

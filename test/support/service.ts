@@ -100,6 +100,14 @@ export function openTestProject(url: string, { id, writeKey, readKey }: MadeProj
     post: (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
       send(`${url}/v1/events`, { key: writeKey, body, headers }),
 
+    /** Erases a user, with the admin key. */
+    async erase(userId: string): Promise<void> {
+      const headers = { 'x-project': id }
+      const path = `/v1/users/${encodeURIComponent(userId)}`
+      const answer = await send(`${url}${path}`, { method: 'DELETE', key: ADMIN_KEY, headers })
+      assert.equal(answer.status, 202, answer.text)
+    },
+
     /** Posts events that are all to be accepted. */
     async store(events: readonly unknown[]): Promise<void> {
       for (let start = 0; start < events.length; start += 1_000) {

@@ -33,7 +33,7 @@ beforeEach(async () => {
 const configOf = (more: Record<string, string> = {}) => parseConfig({ DATA_DIR: dataDir, ...more })
 const resolve = (
   options: Parameters<typeof resolveTarget>[1],
-  kind: 'write' | 'read',
+  kind: Parameters<typeof resolveTarget>[2],
   more: Record<string, string> = {},
 ) => resolveTarget(configOf(more), { url: service.url, ...options }, kind)
 
@@ -73,6 +73,14 @@ describe('the key of a command', () => {
     await writeFile(join(dataDir, 'admin-key'), `${ADMIN_KEY}\n`)
     expect((await resolve({ project: 'blog' }, 'read')).headers).toEqual(expected)
     expect(service.asked).toEqual([])
+  })
+
+  test('is, to erase, the admin key with the project, whatever key is kept', async () => {
+    await saveKeyRing(dataDir, RING)
+    const expected = { authorization: `Bearer ${ADMIN_KEY}`, 'x-project': 'p1' }
+    expect((await resolve({}, 'erase', { ADMIN_KEY })).headers).toEqual(expected)
+    expect(await resolve({ key: 'mine' }, 'erase')).toMatchObject({ key: 'mine' })
+    await expect(resolve({}, 'erase')).rejects.toThrow('no erase key of project p1')
   })
 
   test('is else, for writing, a new one by the admin key, made once and kept', async () => {

@@ -19,7 +19,7 @@ const routes = allRoutes({
   gate: { access, bodies: openBodies(0) },
   ingest: notThere,
   questions: notThere,
-  projects: notThere,
+  upkeep: { projects: notThere, erasures: notThere },
   health: { readiness: notThere, connections: notThere, metrics, threadMetrics: notThere },
 })
 const app = openApp({ ...routes, metrics, log: openLog('silent') })
