@@ -11,6 +11,7 @@ import { declareMetrics } from './metrics.ts'
 import { openAdmission } from './query/admission.ts'
 import { openFoldPool } from './query/fold-pool.ts'
 import { openQuestions } from './query/questions.ts'
+import { warmUp } from './query/warm-up.ts'
 import { openSealThread } from './seal/seal-thread.ts'
 import { openReadiness } from './store/readiness.ts'
 import { openSession, type SessionOptions } from './store/session.ts'
@@ -82,6 +83,9 @@ export async function openService(
     }
   }
   await pool.hasBegun
+  await warmUp({ ...stores, pool, clock }).catch((error: unknown) => {
+    log.warn({ err: error }, 'the first question will be slower')
+  })
   const server = await listen(app, { host: config.HOST, port: config.PORT }).catch(
     async (error: unknown) => {
       await closeAll(AbortSignal.abort())

@@ -50,7 +50,8 @@ export function growRows(rows: Rows, rowCount: number): void {
  * again: at most rows × log2(spans) steps. Only times and row numbers are moved, until the order is known.
  */
 export function mergeRuns(rows: Rows, spans: readonly Span[], hasCodes: boolean): Span {
-  if (spans.length < 2) return spans[0] ?? { from: 0, to: 0 }
+  if (spans.length === 0) return { from: 0, to: 0 }
+  if (spans.length === 1) return spans[0]!
   if (spans.length === 2 && !hasCodes) return mergeWhole(rows, spans[0]!, spans[1]!)
   const shortest = spans.toSorted((a, b) => lengthOf(a) - lengthOf(b))
   // Spans are made longer and longer, so that those made are a sorted queue as well.

@@ -9,7 +9,6 @@ import { openFolds } from './fold-sections.ts'
 import { openValueNumbers } from './number-values.ts'
 import { placeSection } from './place-section.ts'
 import { replaceSection } from './replace-section.ts'
-import { warmUp } from './warm-up.ts'
 import type { FoldStart, Task } from './worker-messages.ts'
 
 // One of the threads that questions are answered in: it reads columns through a session of its own, and
@@ -48,7 +47,4 @@ async function answer(task: Task): Promise<unknown> {
   }
 }
 
-await warmUp(objects, fetchColumns, folds.fold).catch((error: unknown) => {
-  log.warn({ err: error }, 'the first question will be slower')
-})
 serveTasks(answer, session.close)

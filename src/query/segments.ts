@@ -143,7 +143,11 @@ export function openSegments(dependencies: {
       { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
     ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
       if (plan.values !== null)
-        return await foldValues(read, { ...plan.values, erasedUsers: plan.erasedUsers }, { funnel, question })
+        return await foldValues(
+          read,
+          { ...plan.values, erasedUsers: plan.erasedUsers },
+          { funnel, question },
+        )
       const { units, erasedUsers, readGroupCount } = plan
       const erased = erasedPlaces(erasedUsers, readGroupCount)
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }

@@ -1,130 +1,136 @@
-import type { FunnelSpec } from '../analysis/funnel.ts'
+import { declareFunnel, eventNamesOf, propertiesOf, type FunnelSpec } from '../analysis/funnel.ts'
+import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
-import { DAY_MS } from '../event/day.ts'
-import { encodeValues } from '../segment/dictionary.ts'
-import { FOLD_GROUP_USERS } from '../segment/place.ts'
-import { TIME_HIGH, TIME_LOW, USER } from '../segment/section.ts'
-import { splitTimes } from '../segment/times.ts'
+import { DAY_MS, monthOfDay } from '../event/day.ts'
+import { encodeDocument, type SegmentRef } from '../segment/directory.ts'
+import { sectionAlone } from '../segment/pack.ts'
+import { emptyRoot, type Root } from '../segment/root.ts'
+import { encodeSection, type SectionRows } from '../segment/section.ts'
 import type { Objects } from '../store/objects.ts'
-import type { Fetched, FetchTask, Folded, FoldTask, SharedSection } from './worker-messages.ts'
+import { PAGE, type Snapshots } from '../store/snapshots.ts'
+import type { FoldPool } from './fold-pool.ts'
+import { openSegments } from './segments.ts'
 
-/** A day of these years: its milliseconds are beyond small integers, as those of all questions are. */
-const FIRST_DAY = 20_000
-const DAYS = 12
-/** An object of no project, the same for all: made-up columns of the size that real ones have. */
-const PROJECT = '*'
-const OBJECT = 'f01d0000-0000-4000-8000-000000000000'
-const OBJECT_ROWS = 122_880
-const OBJECT_RUNS = 30
-const READS = 36
-const SMALL_READS = 480
-const READS_IN_FLIGHT = 12
-const ROWS_BY_NAME = { a: 6_000, b: 2_000, c: 1_000 }
-const ROUNDS = 8
-const END_MS = (FIRST_DAY + DAYS) * DAY_MS
+/** Of no project, and the same for all processes: the first one that misses them writes them. */
+const PROJECT = 'f01d0004-0000-4000-8000-000000000000'
+const idOf = (index: number) => `f01d0004-0000-4000-8000-${String(index).padStart(12, '0')}`
+const PAGE_ID = idOf(0)
+/** A month whose milliseconds are beyond small integers, as those of all questions are. */
+const FIRST_DAY = 20_028
+const DAYS = 30
+const END_DAY = FIRST_DAY + DAYS
+// Names as long as real ones: the engine treats those of one letter otherwise.
+const ROWS_BY_NAME = { made_up_a: 1_500, made_up_b: 500, made_up_c: 250 }
+const PROPERTY = 'made_up'
+/** By day: most have all names, some lack one or two. */
+const NAMES = ['abc', 'abc', 'ab', 'abc', 'bc', 'abc', 'a', 'abc', 'c'] as const
+/** By day: events of the same moment are rare, or are not. */
+const GRIDS_MS = [1, 10_000, 1, 1_000]
+/** Of the first day: a run of the length that a large project has, and an object of several packets. */
+const LONG_ROWS = 40_000
+const USERS = 131_072
+const MEMORY_BYTES_MAX = 67_108_864
+const ROUNDS = 10
+const WARM_UP_MS_MAX = 5_000
 
 /**
- * Reads and folds made-up events, so that the engine has compiled what the first question of a new process needs:
- * without it that question takes half a second of processor time more.
+ * Asks made-up funnels of made-up segments, so that the engine has compiled what the first question of a new
+ * process needs: without it that question takes half a second of processor time more.
  */
-export async function warmUp(
-  objects: Objects,
-  fetch: (task: FetchTask) => Promise<Fetched>,
-  fold: (task: FoldTask) => Folded,
-): Promise<void> {
-  await readMadeUp(objects, fetch)
-  const sections = Array.from({ length: DAYS }, (_, index) =>
-    Object.entries(ROWS_BY_NAME)
-      // Some days have one name, some have two, and some have all.
-      .slice(0, 1 + (index % 4))
-      .map(([eventName, rowCount]) =>
-        madeUpSection(eventName, FIRST_DAY + index, Math.ceil(rowCount / (1 + (index % 3)))),
-      ),
-  ).flat()
-  const [plain, filtered] = [[], [{ property: 'p', op: 'eq' as const, value: 1 }]]
-  for (let round = 0; round < ROUNDS; round++)
-    for (const spec of [
-      specOf(plain, null),
-      specOf(plain, null),
-      specOf(filtered, null),
-      specOf(plain, { property: 'p', limit: 10 }),
-    ])
-      fold({
-        ...{ kind: 'fold', question: { analysis: 'funnel', spec } },
-        ...{ sections, foldGroups: [0], erased: [] },
-      })
-}
+export async function warmUp(dependencies: {
+  readonly snapshots: Snapshots
+  readonly objects: Objects
+  readonly pool: FoldPool
+  readonly clock: Clock
+}): Promise<void> {
+  const { snapshots, objects, pool, clock } = dependencies
+  const limits = { memoryBytesMax: MEMORY_BYTES_MAX, eventsMax: Infinity }
+  const segments = openSegments({ snapshots, pool, cacheBytesMax: 0, ...limits })
 
-/** Reads an object again and again; the first process that finds it missing writes it. */
-async function readMadeUp(
-  objects: Objects,
-  fetch: (task: FetchTask) => Promise<Fetched>,
-): Promise<void> {
-  const runRows = Array.from({ length: OBJECT_RUNS }, () => OBJECT_ROWS / OBJECT_RUNS)
-  const timeMs = new Uint32Array(OBJECT_ROWS)
-  for (let row = 0; row < OBJECT_ROWS; row++)
-    timeMs[row] = Math.floor(((row % runRows[0]!) / runRows[0]!) * DAY_MS)
-  const { low, high } = splitTimes(timeMs, runRows)!
-  const columns = [
-    [USER, new Uint8Array(2 * OBJECT_ROWS)],
-    [TIME_LOW, new Uint8Array(low.buffer)],
-    [TIME_HIGH, new Uint8Array(high.buffer)],
-  ] as const
-  const range = (column: string, { length: bytes }: Uint8Array) => ({
-    ...{ key: column, column, offset: 0, bytes },
-  })
-  const [user, timeLow, timeHigh] = columns.map(([name, bytes]) => range(name, bytes))
-  const times = [{ key: 'time', low: timeLow!, high: timeHigh!, runRows }]
-  const object = { object: OBJECT, ranges: [user!], times, areWhole: true }
-  const read = () => fetch({ kind: 'fetch', projectId: PROJECT, objects: [object] })
-  try {
-    await read()
-  } catch (error) {
+  async function ask(spec: FunnelSpec): Promise<void> {
+    const read = {
+      projectId: PROJECT,
+      range: { startMs: spec.entryStartMs, endMs: spec.entryEndMs },
+      ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec), countBy: null },
+      nowMs: spec.entryEndMs,
+      signal: AbortSignal.timeout(WARM_UP_MS_MAX),
+    }
+    const plan = await segments.plan(madeUpRoot(), read)
+    const question = { analysis: 'funnel', spec } as const
+    await segments.fold(read, plan, { funnel: declareFunnel(spec), question })
+  }
+
+  const [plain, filtered] = [[], [{ property: PROPERTY, op: 'eq' as const, value: 1 }]]
+  const [first, ...others] = [
+    specOf(plain, null),
+    specOf(plain, null),
+    specOf(filtered, null),
+    specOf(plain, { property: PROPERTY, limit: 10 }),
+  ] as [FunnelSpec, ...FunnelSpec[]]
+  await ask(first).catch(async (error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
-    await objects.write({ projectId: PROJECT, object: OBJECT }, columns, 0)
-  }
-  // Most of what is compiled is run once a read, whatever its size.
-  const small = { object: OBJECT, ranges: [timeHigh!], times: [], areWhole: true }
-  const readSmall = () => fetch({ kind: 'fetch', projectId: PROJECT, objects: [small] })
-  const readOften = async () => {
-    for (let reads = 0; reads < SMALL_READS / READS_IN_FLIGHT; reads++) await readSmall()
-    for (let reads = 0; reads < READS / READS_IN_FLIGHT; reads++) await read()
-  }
-  await Promise.all(Array.from({ length: READS_IN_FLIGHT }, readOften))
+    await writeMadeUp(objects)
+  })
+  const endMs = clock.monotonicMs() + WARM_UP_MS_MAX
+  for (let round = 0; round < ROUNDS; round++)
+    for (const spec of [first, ...others]) {
+      if (clock.monotonicMs() > endMs) return
+      await ask(spec)
+    }
 }
 
 function specOf(
   where: FunnelSpec['steps'][number]['matchers'][number]['where'],
   breakdown: FunnelSpec['breakdown'],
 ): FunnelSpec {
+  const [startMs, endMs] = [FIRST_DAY * DAY_MS, END_DAY * DAY_MS]
   return {
     steps: Object.keys(ROWS_BY_NAME).map((eventName, step) => ({
       matchers: [{ eventName, where: step === 0 ? where : [] }],
     })),
     windowMs: 2 * DAY_MS,
-    ...{ entryStartMs: FIRST_DAY * DAY_MS, entryEndMs: END_MS, lastEndMs: END_MS, breakdown },
+    ...{ entryStartMs: startMs, entryEndMs: endMs, lastEndMs: endMs, breakdown },
   }
 }
 
-function madeUpSection(eventName: string, day: number, rowCount: number): SharedSection {
-  const timeMs = new SharedArrayBuffer(4 * rowCount)
-  const user = new SharedArrayBuffer(2 * rowCount)
-  const codes = new SharedArrayBuffer(rowCount)
-  const values = encodeValues([null, 1, 2, 3])
-  const stored = new SharedArrayBuffer(values.length)
-  new Uint8Array(stored).set(values)
-  const times = new Uint32Array(timeMs)
-  const users = new Uint16Array(user)
-  const codesOf = new Uint8Array(codes)
-  let state = day + rowCount
-  for (let row = 0; row < rowCount; row++) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    times[row] = Math.floor((row / rowCount) * DAY_MS)
-    users[row] = (state >>> 8) % FOLD_GROUP_USERS
-    codesOf[row] = state >>> 30
-  }
+function madeUpRoot(): Root {
   return {
-    ...{ eventName, day, rowCount, timeMs, user, runs: [0, 0, rowCount] },
-    properties: [{ path: 'p', codes, codeBytes: 1, values: stored, key: 'warm-up' }],
+    ...emptyRoot([0, 0], { hour: 0, sinceHour: 0 }),
+    pages: { [monthOfDay(FIRST_DAY)]: PAGE_ID },
+  }
+}
+
+async function writeMadeUp(objects: Objects): Promise<void> {
+  const refs: SegmentRef[] = []
+  for (let day = FIRST_DAY; day < END_DAY; day++)
+    for (const [eventName, rowCount] of Object.entries(ROWS_BY_NAME)) {
+      if (!NAMES[day % NAMES.length]!.includes(eventName.at(-1)!)) continue
+      const isLong = refs.length === 0
+      const encoded = encodeSection(madeUpRows(eventName, day, isLong ? LONG_ROWS : rowCount), 1)
+      const segment = idOf(1 + refs.length)
+      await objects.write({ projectId: PROJECT, object: segment }, encoded.columns, 0)
+      refs.push({
+        ...{ segment, level: 1, readGroupCount: 1 },
+        ...{ firstDay: day, lastDay: day, expiresDay: END_DAY + 1 },
+        ...{ rowCount: encoded.section.rowCount, packBytes: 0, userCount: 0 },
+        section: sectionAlone(encoded),
+      })
+    }
+  const page = { projectId: PROJECT, object: PAGE_ID }
+  await objects.write(page, [[PAGE, encodeDocument(refs)]], 0)
+}
+
+function madeUpRows(eventName: string, day: number, rowCount: number): SectionRows {
+  const gridMs = GRIDS_MS[day % GRIDS_MS.length]!
+  let state = day + rowCount
+  const below = (end: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * end)
+  }
+  const drawn = (end: number) => Uint32Array.from({ length: rowCount }, () => below(end))
+  return {
+    ...{ eventName, day, rowCount, isCut: false, ids: new Uint32Array(2 * rowCount) },
+    ...{ userNumber: drawn(USERS), timeMs: drawn(DAY_MS).map((ms) => ms - (ms % gridMs)) },
+    properties: new Map([[PROPERTY, { codes: drawn(4), values: [null, 1, 2, 3] }]]),
   }
 }
