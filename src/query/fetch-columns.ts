@@ -31,8 +31,8 @@ export function openFetch(objects: Objects) {
     const { ranges, times, areWhole } = wanted
     const shared = ranges.map((range) => targetOf(range, new SharedArrayBuffer(range.bytes)))
     const parts = times.map(({ low, high }) => ({
-      low: targetOf(low, new ArrayBuffer(low.bytes)),
-      high: targetOf(high, new ArrayBuffer(high.bytes)),
+      low: targetOf(low, new SharedArrayBuffer(low.bytes)),
+      high: targetOf(high, new SharedArrayBuffer(high.bytes)),
     }))
     const targets = [...shared, ...parts.flatMap(({ low, high }) => [low, high])]
     const all = targets.map(({ range }) => range)
