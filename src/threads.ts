@@ -1,12 +1,18 @@
 import assert from 'node:assert'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { AppError, type ErrorCode } from './error.ts'
 import type { Logger } from './log.ts'
 import { packageRoot } from './package-root.ts'
 
 const RESTART_MS = 1_000
+/**
+ * What comes over the network counts with a thread's heap, which is small: by its own measure the engine would go
+ * through all of it for every 20 MB that are read.
+ */
+const HEAP_MB = 64
 const FREE_MS = 500
 
 interface TaskMessage {
@@ -55,6 +61,7 @@ export function openThread({ name, start, onReady, onWarning, log }: ThreadOptio
   let isClosing = false
 
   function run(): void {
+    setFlagsFromString(`--initial-old-space-size=${HEAP_MB}`)
     worker = new Worker(join(packageRoot(), 'dist', `${name}.js`), { workerData: start })
     worker.on('message', onReply)
     worker.on('error', (error) => log.error({ err: error, thread: name }, 'a thread failed'))

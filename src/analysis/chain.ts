@@ -191,7 +191,8 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
     users: (state) => countReached(state, stepCount),
     furthest(state) {
       if (reached.length < state.userCount) reached = new Uint8Array(state.userCount)
-      return stepsReached(state, stepCount, reached)
+      noteReached(state, stepCount, reached)
+      return reached.subarray(0, state.userCount)
     },
     release: (state) => void free.push(state),
   }
@@ -232,16 +233,15 @@ function countReached({ userCount, startMs }: ChainState, stepCount: number): nu
   })
 }
 
-function stepsReached(
+function noteReached(
   { userCount, startMs }: ChainState,
   stepCount: number,
   reached: Uint8Array,
-): Uint8Array {
+): void {
   for (let user = 0; user < userCount; user++) {
     let count = 0
     const end = (user + 1) * stepCount
     for (let at = user * stepCount; at < end; at++) count += Number(startMs[at]! > -Infinity)
     reached[user] = count
   }
-  return reached.subarray(0, userCount)
 }

@@ -34,7 +34,6 @@ export function openEntryValues() {
     /** Takes those rows of a span that are entries. */
     note(values: EntryValues, { user, mask, code }: Rows, { from, to }: Span): void {
       const { codes, areSeveral } = values
-      let several = 0
       for (let row = from; row < to; row++) {
         if ((mask[row]! & 1) === 0) continue
         const owner = user[row]!
@@ -42,10 +41,9 @@ export function openEntryValues() {
         if (known === UNSEEN) codes[owner] = code[row]!
         else if (known !== code[row]) {
           areSeveral[owner] = 1
-          several = 1
+          values.isAnySeveral = true
         }
       }
-      if (several === 1) values.isAnySeveral = true
     },
 
     /** Gives the notes back, for their arrays to be used again. */

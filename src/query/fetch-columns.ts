@@ -29,13 +29,20 @@ export function openFetch(objects: Objects) {
   async function fetchObject(projectId: string, wanted: FetchTask['objects'][number]) {
     const id = { projectId, object: wanted.object }
     const { ranges, times, areWhole } = wanted
-    const shared = ranges.map((range) => targetOf(range, new SharedArrayBuffer(range.bytes)))
-    const parts = times.map(({ low, high }) => ({
-      low: targetOf(low, new SharedArrayBuffer(low.bytes)),
-      high: targetOf(high, new SharedArrayBuffer(high.bytes)),
-    }))
-    const targets = [...shared, ...parts.flatMap(({ low, high }) => [low, high])]
-    const all = targets.map(({ range }) => range)
+    // Each array is filled the same way: one that came by message is of another kind to the engine.
+    const targets: Target[] = []
+    const all: ColumnRange[] = []
+    const targetOf = (range: ColumnRange): Target => {
+      const bytes = new Uint8Array(new SharedArrayBuffer(range.bytes))
+      const target = { range, bytes, missing: range.bytes }
+      targets.push(target)
+      all.push(range)
+      return target
+    }
+    const shared: Target[] = []
+    for (const range of ranges) shared.push(targetOf(range))
+    const parts: { readonly low: Target; readonly high: Target }[] = []
+    for (const { low, high } of times) parts.push({ low: targetOf(low), high: targetOf(high) })
     for await (const page of chunksFor(id, all, areWhole))
       for (const { column, chunk, bytes } of page)
         for (const target of targets) {
@@ -68,10 +75,6 @@ interface Target {
   readonly range: ColumnRange
   readonly bytes: Uint8Array
   missing: number
-}
-
-function targetOf(range: ColumnRange, buffer: ArrayBufferLike): Target {
-  return { range, bytes: new Uint8Array(buffer), missing: range.bytes }
 }
 
 function joined(

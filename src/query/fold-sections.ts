@@ -118,9 +118,8 @@ function foldDays(
   leftOut: LeftOut | undefined,
 ): void {
   for (const [day, ofDay] of days) {
-    const all = ofDay.flatMap((section) => cut(section, foldGroup))
-    const kept = leftOut === undefined ? all : all.map((run) => leaveOut(run, leftOut))
-    const runs = kept.filter(({ rowCount }) => rowCount > 0)
+    const runs: Run[] = []
+    for (const section of ofDay) addRuns(runs, section, foldGroup, leftOut)
     if (runs.length > 0) group.fold({ day, runs })
   }
 }
@@ -145,21 +144,30 @@ function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] 
   return [...days].sort(([a], [b]) => a - b)
 }
 
-function cut({ whole, rowsOf }: ViewedSection, foldGroup: number): Run[] {
-  const rows = rowsOf.get(foldGroup) ?? []
-  const runs: Run[] = []
+/** Adds the rows of a section that are of a fold group, but for users who are left out. */
+function addRuns(
+  runs: Run[],
+  { whole, rowsOf }: ViewedSection,
+  foldGroup: number,
+  leftOut: LeftOut | undefined,
+): void {
+  const rows = rowsOf.get(foldGroup)
+  if (rows === undefined) return
   for (let at = 0; at < rows.length; at += 2) {
-    const [from, to] = [rows[at]!, rows[at + 1]!]
-    const properties = new Map<string, CodedColumn>()
-    for (const [path, { codes, values }] of whole.properties)
-      properties.set(path, { codes: codes.subarray(from, to), values })
-    runs.push({
-      eventName: whole.eventName,
-      rowCount: to - from,
-      timeMs: whole.timeMs.subarray(from, to),
-      user: whole.user.subarray(from, to),
-      properties,
-    })
+    const run = cut(whole, rows[at]!, rows[at + 1]!)
+    const kept = leftOut === undefined ? run : leaveOut(run, leftOut)
+    if (kept.rowCount > 0) runs.push(kept)
   }
-  return runs
+}
+
+function cut({ eventName, timeMs, user, properties }: Run, from: number, to: number): Run {
+  const ofRows = new Map<string, CodedColumn>()
+  for (const [path, { codes, values }] of properties)
+    ofRows.set(path, { codes: codes.subarray(from, to), values })
+  return {
+    ...{ eventName, rowCount: to - from },
+    timeMs: timeMs.subarray(from, to),
+    user: user.subarray(from, to),
+    properties: ofRows,
+  }
 }
