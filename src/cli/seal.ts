@@ -2,15 +2,11 @@ import type { Command } from 'commander'
 import { systemClock as clock } from '../clock.ts'
 import { openLog } from '../log.ts'
 import { declareMetrics } from '../metrics.ts'
-import { openSealer } from '../seal/sealer.ts'
-import { openRowWriter } from '../store/row-writer.ts'
+import { openSealerOn } from '../seal/sealer-on.ts'
 import { openSession } from '../store/session.ts'
-import { openStores } from '../store/stores.ts'
 import { aborted } from './aborted.ts'
 import type { CommandContext } from './context.ts'
 import { reachDatabase } from './reach-database.ts'
-
-const BATCHES_IN_FLIGHT_MAX = 8
 
 export function registerSeal(program: Command, context: CommandContext): void {
   program
@@ -32,9 +28,7 @@ export function registerSeal(program: Command, context: CommandContext): void {
         ...{ contactPoints, localDataCenter, credentials, metrics, log },
         keyspace: config.CASSANDRA_KEYSPACE,
       })
-      const stores = openStores(session)
-      const rows = openRowWriter({ ...stores, metrics, batchesInFlightMax: BATCHES_IN_FLIGHT_MAX })
-      const sealer = openSealer({ stores, rows, clock, metrics, log })
+      const sealer = openSealerOn(session, { clock, metrics, log })
       try {
         if (isOnce) await sealer.sealAll()
         else {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { decodeDocument, DIRECTORY, type Section, type SegmentRef } from '../segment/directory.ts'
 import {
   ERASURES,
@@ -9,8 +10,6 @@ import {
 import { decodeRoot, type Page, type Root } from '../segment/root.ts'
 import { damaged, type Objects } from './objects.ts'
 import type { Roots, StoredRoot } from './roots.ts'
-
-const DOCUMENTS_MAX = 4_096
 
 export interface PublishedRoot {
   /** 0 where nothing is published. */
@@ -25,40 +24,42 @@ export type Snapshots = ReturnType<typeof openSnapshots>
 
 /**
  * What is published: a project's root, and the pages and directories that it leads to. These never change,
- * so the last few thousand are kept by their ids.
+ * so those asked for last are kept by their ids.
  */
 export function openSnapshots({
   roots,
   objects,
+  documentBytesMax,
 }: {
   readonly roots: Roots
   readonly objects: Objects
+  /** Of what is kept, as it is stored: in memory it takes about 30 times as much. */
+  readonly documentBytesMax: number
 }) {
-  const documents = new Map<string, Promise<unknown>>()
+  const documents = new LRUCache<string, object>({ maxSize: documentBytesMax })
+  const loading = new Map<string, Promise<object>>()
 
-  async function load<T>(projectId: string, object: string, column: string): Promise<T> {
+  async function load(projectId: string, object: string, column: string): Promise<object> {
     const id = { projectId, object }
     const bytes = await objects.readColumn(id, column)
     try {
-      return decodeDocument<T>(bytes)
+      const document = decodeDocument<object>(bytes)
+      documents.set(object, document, { size: bytes.length })
+      return document
     } catch (error) {
       throw damaged(id, column, error)
     }
   }
 
-  function document<T>(projectId: string, object: string, column: string): Promise<T> {
-    const known = documents.get(object) as Promise<T> | undefined
-    if (known !== undefined) {
-      documents.delete(object)
-      documents.set(object, known)
-      return known
+  async function document<T>(projectId: string, object: string, column: string): Promise<T> {
+    const known = documents.get(object)
+    if (known !== undefined) return known as T
+    let found = loading.get(object)
+    if (found === undefined) {
+      found = load(projectId, object, column).finally(() => loading.delete(object))
+      loading.set(object, found)
     }
-    const loading = load<T>(projectId, object, column)
-    documents.set(object, loading)
-    loading.catch(() => documents.delete(object))
-    const [oldest] = documents.keys()
-    if (documents.size > DOCUMENTS_MAX) documents.delete(oldest!)
-    return loading
+    return (await found) as T
   }
 
   function published(projectId: string, { version, bytes }: StoredRoot): PublishedRoot {

@@ -16,10 +16,12 @@ import { openUserTimeline } from './user-timeline.ts'
 import { openWriterHeads } from './writer-heads.ts'
 import { openWriters } from './writers.ts'
 
+const DOCUMENT_BYTES_MAX = 8_388_608
+
 export type Stores = ReturnType<typeof openStores>
 
-/** All tables of one keyspace. */
-export function openStores(session: Session) {
+/** All tables of one keyspace. `documentBytesMax`: see `openSnapshots`. */
+export function openStores(session: Session, documentBytesMax = DOCUMENT_BYTES_MAX) {
   const objects = openObjects(session)
   const roots = openRoots(session)
   return {
@@ -36,7 +38,7 @@ export function openStores(session: Session) {
     propertyNames: openPropertyNames(session),
     roots,
     sealLeases: openSealLeases(session),
-    snapshots: openSnapshots({ roots, objects }),
+    snapshots: openSnapshots({ roots, objects, documentBytesMax }),
     userTimeline: openUserTimeline(session),
     writerHeads: openWriterHeads(session),
     writers: openWriters(session),
