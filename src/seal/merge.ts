@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { dayOf, monthOfDay } from '../event/day.ts'
 import { groupBy } from '../group-by.ts'
 import { encodeDocument, type SegmentRef } from '../segment/directory.ts'
-import type { Page, Root, UserListRef } from '../segment/root.ts'
+import type { Page, Root } from '../segment/root.ts'
 import { joinSections, splitByReadGroup, type SectionRows } from '../segment/section.ts'
-import { USER_INDEX, userIndexOf, type ListedUser } from '../segment/user-list.ts'
-import type { ObjectId, Objects } from '../store/objects.ts'
+import type { Objects } from '../store/objects.ts'
 import { PAGE, type FoundRoot, type PublishedRoot, type Snapshots } from '../store/snapshots.ts'
 import { freshToMerge, readGroupCountOf, worthMerging } from './merge-plan.ts'
 import type { Publish } from './publish.ts'
-import { isExpired, readSegment, usersOf } from './read-segment.ts'
+import { isExpired, readSegment } from './read-segment.ts'
+import { changedLists } from './user-lists.ts'
 import {
   packedSegment,
   segmentAlone,
-  userChunks,
   type NewSegment,
   type SealProject,
   type SegmentPlace,
@@ -21,9 +20,6 @@ import {
 
 /** A name with so many rows in a merge gets segments of its own; the others of a month share one. */
 const ALONE_ROWS_MIN = 5_000
-const USER_LISTS_FAN_IN = 8
-/** Lists are not merged beyond it: bounds memory. */
-const USERS_PER_LIST_MAX = 500_000
 
 /** What became of a merge: none was worth while, it is published, or somebody else published first. */
 export type Merged =
@@ -66,14 +62,13 @@ export function openMerge(dependencies: {
     for (const ofMonth of byMonth.values())
       for (const segment of mergedSegments(ofMonth, { level: 1, readGroupCount, retentionDays }))
         made.push(segment)
-    const users = await listUsers(projectId, inputs)
     const isInput = new Set(inputs.map(({ segment }) => segment))
     const root = {
       ...from.root,
       readGroupCount,
       fresh: from.root.fresh.filter(({ segment }) => !isInput.has(segment)),
     }
-    return await replace(project, { from, root }, { made, inputs, newUsers: users })
+    return await replace(project, { from, root }, { made, inputs, freed: inputs })
   }
 
   /** Writes new segments and pages, and publishes them in the place of others. */
@@ -83,11 +78,12 @@ export function openMerge(dependencies: {
     change: {
       readonly made: readonly NewSegment[]
       readonly inputs: readonly SegmentRef[]
-      readonly newUsers?: readonly ListedUser[]
+      /** Level-0 segments among the inputs, whose users are to be listed. */
+      readonly freed?: readonly SegmentRef[]
     },
   ): Promise<Merged> {
     const { projectId } = project
-    const { made, inputs, newUsers = [] } = change
+    const { made, inputs, freed = [] } = change
     const gone = new Set(inputs.map(({ segment }) => segment))
     const isKept = (ref: SegmentRef) => !gone.has(ref.segment) && !isOver(project, ref)
     const pages: Record<string, string> = { ...root.pages }
@@ -106,14 +102,14 @@ export function openMerge(dependencies: {
         pages[month] = object
       }
     }
-    const lists = await mergedUserLists(projectId, root.userLists, newUsers)
+    const lists = changedLists(root.userLists, freed)
     const next = { ...root, pages, userLists: lists.userLists }
     const published = await publish({
       ...{ projectId, from, root: next },
       added: [
         ...made.map(({ ref }) => ref.segment),
         ...pageWrites.map(({ object }) => object),
-        ...lists.made.map(({ ref }) => ref.object),
+        ...lists.made.map(({ object }) => object),
       ],
       givenUp: [
         ...dropped,
@@ -124,20 +120,14 @@ export function openMerge(dependencies: {
         for (const segment of made) await segment.write(objects, projectId, nowMs())
         for (const { object, page } of pageWrites)
           await objects.write({ projectId, object }, [[PAGE, encodeDocument(page)]], 0)
-        for (const { ref, users } of lists.made)
-          await writeUserList({ projectId, object: ref.object }, users)
+        await lists.write(objects, projectId)
       },
       // Whose rows they are does not matter to it.
       isUntouchedBy: () => true,
     })
     if (published === null) return { outcome: 'lost' }
-    const userLists = lists.made.map(({ ref }) => ref.object)
+    const userLists = lists.made.map(({ object }) => object)
     return { outcome: 'merged', userLists }
-  }
-
-  async function writeUserList(id: ObjectId, users: readonly ListedUser[]): Promise<void> {
-    await objects.writeChunks(id, userChunks(users), 0)
-    await objects.write(id, [[USER_INDEX, encodeDocument(userIndexOf(users))]], 0)
   }
 
   async function mergeMonth(
@@ -153,47 +143,6 @@ export function openMerge(dependencies: {
     const { retentionDays } = project
     const made = mergedSegments(parts, { level, readGroupCount, retentionDays })
     return await replace(project, { from, root: from.root }, { made, inputs })
-  }
-
-  async function listUsers(projectId: string, refs: readonly SegmentRef[]): Promise<ListedUser[]> {
-    const users: ListedUser[] = []
-    for (const { segment, userCount } of refs)
-      if (userCount > 0) await addUsers(users, { projectId, object: segment }, userCount)
-    return users.sort((a, b) => a.userNumber - b.userNumber)
-  }
-
-  async function addUsers(users: ListedUser[], id: ObjectId, userCount: number): Promise<void> {
-    for await (const listed of usersOf(objects, id, userCount))
-      for (const user of listed) users.push(user)
-  }
-
-  /** Adds a list of users; several lists of a level become one of the next. */
-  async function mergedUserLists(
-    projectId: string,
-    userLists: readonly UserListRef[],
-    newUsers: readonly ListedUser[],
-  ) {
-    if (newUsers.length === 0) return { userLists, made: [], givenUp: [] }
-    let level = 1
-    let userCount = newUsers.length
-    const inputs: UserListRef[] = []
-    for (; ; level++) {
-      const same = userLists.filter((list) => list.level === level)
-      const sum = same.reduce((count, list) => count + list.userCount, 0)
-      if (same.length + 1 < USER_LISTS_FAN_IN || userCount + sum > USERS_PER_LIST_MAX) break
-      inputs.push(...same)
-      userCount += sum
-    }
-    const users = [...newUsers]
-    for (const list of inputs)
-      await addUsers(users, { projectId, object: list.object }, list.userCount)
-    users.sort((a, b) => a.userNumber - b.userNumber)
-    const ref: UserListRef = { object: randomUUID(), level, userCount }
-    return {
-      userLists: [...userLists.filter((list) => !inputs.includes(list)), ref],
-      made: [{ ref, users }],
-      givenUp: inputs.map(({ object }) => object),
-    }
   }
 
   /** Whether the events of a segment have ended, by the retention that they came with or the one of now. */

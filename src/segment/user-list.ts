@@ -8,13 +8,6 @@ export const USERS_PER_CHUNK = 4_096
 /** The column of an object that holds, as a document, the first number of each chunk of its users. */
 export const USER_INDEX = 'userIndex'
 
-/** Returns the first number of each chunk. */
-export function userIndexOf(users: readonly ListedUser[]): number[] {
-  return users.flatMap(({ userNumber }, index) =>
-    index % USERS_PER_CHUNK === 0 ? [userNumber] : [],
-  )
-}
-
 export interface ListedUser {
   readonly userNumber: number
   readonly userId: string

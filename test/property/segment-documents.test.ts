@@ -11,7 +11,7 @@ import {
 } from '../../src/segment/directory.ts'
 import { decodeRoot, emptyRoot, encodeRoot, type Root } from '../../src/segment/root.ts'
 import { encodeSection, decodeSection, type SectionRows } from '../../src/segment/section.ts'
-import { decodeUsers, encodeUsers, userIndexOf } from '../../src/segment/user-list.ts'
+import { decodeUsers, encodeUsers } from '../../src/segment/user-list.ts'
 
 const word = fc.integer({ min: 0, max: 2 ** 32 - 1 })
 const text = fc.oneof(
@@ -73,14 +73,6 @@ describe('a list of users', () => {
       }),
       { numRuns: 200 },
     )
-  })
-
-  test('has the first number of each chunk in its index', () => {
-    const listed = (count: number) =>
-      Array.from({ length: count }, (_, n) => ({ userNumber: 3 * n, userId: `${n}` }))
-    expect(userIndexOf([])).toEqual([])
-    expect(userIndexOf(listed(4_096))).toEqual([0])
-    expect(userIndexOf(listed(8_193))).toEqual([0, 3 * 4_096, 3 * 8_192])
   })
 })
 
