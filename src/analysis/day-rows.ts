@@ -18,7 +18,7 @@ export interface RowSelection {
   readonly lastEndMs: number
 }
 
-/** A part of a run, of which every row is an entry and no other step; read where it lies. */
+/** Rows of a run that are entries and no other step; read where they lie, if all of a part are. */
 export interface EntryRun extends Span {
   readonly timeMs: Uint32Array
   readonly user: Uint16Array
@@ -32,7 +32,7 @@ export interface DayRows {
   readonly rows: Rows
   /**
    * Puts the events of a day that satisfy any step into `rows`, in time order, and tells where they are.
-   * What was there before is lost. The longest part of a run of nothing but entries is left where it is.
+   * What was there before is lost. The longest part of a run whose rows can be no step but the entry is told apart.
    */
   readonly read: (day: DayRuns) => { readonly span: Span; readonly entries: EntryRun }
   /** Puts all of them into `rows`, with the codes of the breakdown; but for users whose flag is 0. */
@@ -56,6 +56,7 @@ export function openDayRows(
   const { entryStartMs, entryEndMs, lastEndMs } = selection
   const maskOf = compileSteps(selection.steps)
   const hasLaterStep = selection.steps.length > 1
+  const entryRunOf = openEntryRuns()
   const rows = openRows()
 
   function partsOf({ day, runs }: DayRuns): Part[] {
@@ -150,16 +151,48 @@ function longestOfEntries(parts: readonly Part[]): Part | null {
   let longest: Part | null = null
   for (const part of parts) {
     const { mask, steps, run } = part
-    const isOfEntries =
-      mask.lookups.length === 0 && (mask.plain & steps) === ENTRY && run.user instanceof Uint16Array
+    const isOfEntries = (mask.possible & steps) === ENTRY && run.user instanceof Uint16Array
     if (isOfEntries && (longest === null || part.to - part.from > longest.to - longest.from))
       longest = part
   }
   return longest
 }
 
-function entryRunOf({ run: { timeMs, user }, from, to }: Part): EntryRun {
-  return { timeMs, user: user as Uint16Array, from, to }
+/** Finds the entries of a part: where they lie, or picked out into arrays that are used again. */
+function openEntryRuns(): (part: Part) => EntryRun {
+  let timeMs = new Uint32Array(0)
+  let user = new Uint16Array(0)
+  let masks = new Uint32Array(0)
+  let codes = new Uint32Array(0)
+  return ({ run, mask, from, to }) => {
+    const all = { timeMs: run.timeMs, user: run.user as Uint16Array, from, to }
+    if (mask.lookups.length === 0) return all
+    if (timeMs.length < to - from) {
+      const size = 2 * (to - from)
+      timeMs = new Uint32Array(size)
+      user = new Uint16Array(size)
+      masks = new Uint32Array(size)
+      codes = new Uint32Array(size)
+    }
+    writeMasks(mask, all, masks, 0, codes)
+    return { timeMs, user, from: 0, to: pickEntries(all, masks, timeMs, user) }
+  }
+}
+
+/** Copies the rows whose mask has the entry; returns how many. */
+function pickEntries(
+  { timeMs, user, from, to }: EntryRun,
+  masks: Uint32Array,
+  times: Uint32Array,
+  users: Uint16Array,
+): number {
+  let end = 0
+  for (let row = from; row < to; row++) {
+    times[end] = timeMs[row]!
+    users[end] = user[row]!
+    end += masks[row - from]! & ENTRY
+  }
+  return end
 }
 
 /** Drops the rows of a span whose user's flag is 0; returns the span's new end. */

@@ -130,11 +130,17 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
   }
 }
 
-/** Returns the paths of the properties that the runs must have, each once. */
-export function propertiesOf({ steps, breakdown }: FunnelSpec): string[] {
-  const conditions = steps.flatMap(({ matchers }) => matchers.flatMap(({ where }) => where))
+/** Returns the paths of the properties that the runs must have, each once; or only those of one name's runs. */
+export function propertiesOf({ steps, breakdown }: FunnelSpec, ofName?: string): string[] {
+  const matchersOf = (step: Step) =>
+    step.matchers.filter(
+      ({ eventName }) => ofName === undefined || eventName === null || eventName === ofName,
+    )
+  const conditions = steps.flatMap((step) => matchersOf(step).flatMap(({ where }) => where))
   const paths = conditions.map(({ property }) => property)
-  return [...new Set(breakdown === null ? paths : [...paths, breakdown.property])]
+  // Only entries are asked for the value by which they are broken down.
+  if (breakdown !== null && matchersOf(steps[0]!).length > 0) paths.push(breakdown.property)
+  return [...new Set(paths)]
 }
 
 /** Returns the names of the events that can satisfy a step, each once; null where any can. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { NONE, OTHER } from '../analysis/funnel-result.ts'
 import type { UsersAsked } from '../analysis/funnel-users.ts'
-import { declareFunnel, eventNamesOf, propertiesOf, type FunnelSpec } from '../analysis/funnel.ts'
+import { declareFunnel, eventNamesOf, type FunnelSpec } from '../analysis/funnel.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
@@ -10,7 +10,7 @@ import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
-import { heldSpec, readRangeOf, retriedOnce } from './funnel.ts'
+import { heldSpec, neededProperties, readRangeOf, retriedOnce } from './funnel.ts'
 import { specOf } from './funnel-spec.ts'
 import type { Pin, Pins } from './pins.ts'
 import { resolveRange } from './range.ts'
@@ -210,9 +210,8 @@ function readOf(
   const spec = query.breakdownValue === undefined ? { ...whole, breakdown: null } : whole
   const range = heldRange(readRangeOf(spec), retentionDays, nowMs)
   const eventNames = eventNamesOf(spec)
-  const properties = propertiesOf(spec)
   return {
-    read: { projectId, range, eventNames, properties, countBy: null, nowMs, signal },
+    read: { projectId, range, eventNames, ...neededProperties(spec, null), nowMs, signal },
     spec: heldSpec(spec, range),
   }
 }

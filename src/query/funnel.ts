@@ -112,8 +112,7 @@ export function openFunnelQuestions(dependencies: {
       projectId: project.projectId,
       range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
       eventNames: eventNamesOf(spec),
-      properties: [...new Set([...propertiesOf(spec), ...(countBy === null ? [] : [countBy])])],
-      countBy,
+      ...neededProperties(spec, countBy),
       nowMs,
       signal,
     }
@@ -172,6 +171,26 @@ export async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
     return await work()
+  }
+}
+
+/** What a question reads of properties. */
+export function neededProperties(
+  spec: FunnelSpec,
+  countBy: string | null,
+): Pick<SegmentRead, 'properties' | 'propertiesFor' | 'countBy'> {
+  const withCounted = (paths: readonly string[]) =>
+    countBy === null ? paths : [...new Set([...paths, countBy])]
+  const byName = new Map<string, readonly string[]>()
+  return {
+    countBy,
+    properties: withCounted(propertiesOf(spec)),
+    propertiesFor(eventName) {
+      let known = byName.get(eventName)
+      if (known === undefined)
+        byName.set(eventName, (known = withCounted(propertiesOf(spec, eventName))))
+      return known
+    },
   }
 }
 

@@ -91,16 +91,15 @@ export function openLoad({
     wanted: {
       readonly projectId: string
       readonly sections: readonly PlannedSection[]
-      readonly properties: readonly string[]
       readonly foldGroups: { readonly first: number; readonly last: number } | null
     },
     /** By which rows are placed; null: as they are. */
     readGroupCount: number | null,
     amounts: LoadAmounts,
   ): Promise<LoadedSection[]> => {
-    const { projectId, sections, properties, foldGroups } = wanted
+    const { projectId, sections, foldGroups } = wanted
     const pieces = sections
-      .map((planned) => pieceOf(planned, properties, foldGroups))
+      .map((planned) => pieceOf(planned, foldGroups))
       .filter(({ from, to }) => to > from)
     const buffers = await fetchMissing(projectId, pieces, amounts)
     return await Promise.all(
@@ -128,7 +127,6 @@ export function openLoad({
 
 function pieceOf(
   planned: PlannedSection,
-  properties: readonly string[],
   foldGroups: { readonly first: number; readonly last: number } | null,
 ): Piece {
   const { runs: triples, rowCount } = planned.section
@@ -151,7 +149,7 @@ function pieceOf(
     row += count
   }
   const rows = { from, to, runRows, rowsBefore }
-  return { planned, from, to, runs, ranges: pieceRanges(planned, properties, rows) }
+  return { planned, from, to, runs, ranges: pieceRanges(planned, rows) }
 }
 
 interface PieceRows {
@@ -163,8 +161,7 @@ interface PieceRows {
 }
 
 function pieceRanges(
-  { ref, section }: PlannedSection,
-  properties: readonly string[],
+  { ref, section, properties }: PlannedSection,
   { from, to, runRows, rowsBefore }: PieceRows,
 ): PieceRanges {
   const { columns, rowCount } = section

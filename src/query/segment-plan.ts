@@ -14,15 +14,22 @@ export interface SegmentRead {
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
   readonly properties: readonly string[]
+  /** Of one name: those of its events that are looked at. */
+  readonly propertiesFor: (eventName: string) => readonly string[]
   /** The property whose values are counted, one of the properties; null: users are. */
   readonly countBy: string | null
   readonly nowMs: number
   readonly signal: AbortSignal
 }
 
-export interface PlannedSection {
+export interface FoundSection {
   readonly ref: SegmentRef
   readonly section: Section
+}
+
+export interface PlannedSection extends FoundSection {
+  /** Those of its properties that are looked at. */
+  readonly properties: readonly string[]
 }
 
 /** Sections, or the part of them that some fold groups have, which are folded together. */
@@ -67,7 +74,11 @@ export async function planSegments(
   read: SegmentRead,
   unitBytesMax: number,
 ): Promise<SegmentPlan> {
-  const sections = await sectionsOf(snapshots, root, read)
+  const found = await sectionsOf(snapshots, root, read)
+  const sections = found.map((one): PlannedSection => ({
+    ...one,
+    properties: read.propertiesFor(one.section.eventName),
+  }))
   const { userNumbers } = await snapshots.erased(read.projectId, root)
   const readGroupCount = sections.reduce(
     (least, { ref }) => Math.min(least, ref.readGroupCount),
@@ -78,7 +89,6 @@ export async function planSegments(
   for (const planned of sections)
     if (planned.ref.section !== null && readGroupsOf(planned).size === 1) alone.push(planned)
     else shared.push(planned)
-  const bytesOf = (planned: PlannedSection) => neededBytes(planned.section, read.properties)
   const groupOf = (own: number, { ref }: PlannedSection) =>
     coarse(own, ref.readGroupCount, readGroupCount)
   const byGroup = new Map<number, PlannedSection[]>()
@@ -91,27 +101,25 @@ export async function planSegments(
     else ofGroup.push(planned)
   }
   const units = [...byGroup].flatMap(([readGroup, ofGroup]) =>
-    unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax, bytesOf }),
+    unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax }),
   )
-  const values =
-    read.countBy === null ? null : planValues(sections, read, read.countBy, unitBytesMax)
+  const values = read.countBy === null ? null : planValues(sections, read.countBy, unitBytesMax)
   return {
     ...{ alone, shared, readGroupCount, values, erasedUsers: userNumbers },
     units: units.sort((a, b) => a.readGroup - b.readGroup),
     rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
-    bytes: sections.reduce((sum, planned) => sum + bytesOf(planned), 0),
+    bytes: sections.reduce((sum, planned) => sum + neededBytes(planned), 0),
     isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
   }
 }
 
 function planValues(
   sections: readonly PlannedSection[],
-  { properties }: SegmentRead,
   property: string,
   classBytesMax: number,
 ): ValuePlan {
   const having = sections.filter(({ section }) => codesColumn(property) in section.columns)
-  const bytes = having.reduce((sum, { section }) => sum + neededBytes(section, properties), 0)
+  const bytes = having.reduce((sum, planned) => sum + neededBytes(planned), 0)
   const classCount = Math.max(1, Math.ceil(bytes / classBytesMax))
   return { property, sections: having, rowCount: rowsOf(having), classCount }
 }
@@ -139,7 +147,7 @@ export async function sectionsOf(
     eventNames,
     nowMs,
   }: Pick<SegmentRead, 'projectId' | 'range' | 'eventNames' | 'nowMs'>,
-): Promise<PlannedSection[]> {
+): Promise<FoundSection[]> {
   if (range.startMs >= range.endMs) return []
   const firstDay = dayOf(range.startMs)
   const lastDay = dayOf(range.endMs - 1)
@@ -173,14 +181,12 @@ function unitsOf(
   {
     readGroupCount,
     unitBytesMax,
-    bytesOf,
   }: {
     readonly readGroupCount: number
     readonly unitBytesMax: number
-    readonly bytesOf: (planned: PlannedSection) => number
   },
 ): Unit[] {
-  const bytes = sections.reduce((sum, planned) => sum + bytesOf(planned), 0)
+  const bytes = sections.reduce((sum, planned) => sum + neededBytes(planned), 0)
   const arePlaced = sections.every(({ ref }) => ref.readGroupCount === readGroupCount)
   if (bytes <= unitBytesMax || !arePlaced) return [{ readGroup, foldGroups: null }]
   const rowsOf = new Map<number, number>()
@@ -211,7 +217,8 @@ function unitsOf(
 const ROW_BYTES = 6
 
 /** Returns the bytes that a question has in memory of a section. */
-export function neededBytes({ rowCount, columns }: Section, properties: readonly string[]): number {
+export function neededBytes({ section, properties }: PlannedSection): number {
+  const { rowCount, columns } = section
   const ofProperties = properties.reduce(
     (sum, path) =>
       sum + (columns[codesColumn(path)]?.bytes ?? 0) + (columns[valuesColumn(path)]?.bytes ?? 0),

@@ -97,13 +97,12 @@ export function openSegments(dependencies: {
 
   /** Reads what all units share; what is returned reads units, or some fold groups of one, beside it. */
   async function open(
-    { projectId, properties, signal }: SegmentRead,
+    { projectId, signal }: SegmentRead,
     { alone, shared, readGroupCount }: SegmentPlan,
     amounts: SegmentAmounts,
   ) {
-    const wanted = { projectId, properties }
     const ofAll = await load(
-      { ...wanted, sections: shared, foldGroups: null },
+      { projectId, sections: shared, foldGroups: null },
       readGroupCount,
       amounts,
     )
@@ -112,7 +111,7 @@ export function openSegments(dependencies: {
       async loadUnit({ readGroup, foldGroups }: Unit): Promise<LoadedSection[]> {
         throwIfCancelled(signal)
         const sections = sectionsOfGroup(alone, readGroup, readGroupCount)
-        const own = await load({ ...wanted, sections, foldGroups }, readGroupCount, amounts)
+        const own = await load({ projectId, sections, foldGroups }, readGroupCount, amounts)
         return [...ofAll, ...own]
       },
     }

@@ -41,7 +41,7 @@ export function openValuePasses(dependencies: {
 
   /** Returns the rows of a class, placed; null where its values take too much memory. */
   async function placeClass(
-    { projectId, properties, signal }: SegmentRead,
+    { projectId, signal }: SegmentRead,
     { property, slabs, kept, erasedUsers }: ValuesAsked,
     valueClass: ValueClass,
     amounts: SegmentAmounts,
@@ -49,7 +49,7 @@ export function openValuePasses(dependencies: {
     const valuesBytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
     const numbering = pool.openNumbering(valueClass, valuesBytesMax)
     const loadSlab = (sections: readonly PlannedSection[]) =>
-      load({ projectId, sections, properties, foldGroups: null }, null, amounts)
+      load({ projectId, sections, foldGroups: null }, null, amounts)
     const placed: LoadedSection[] = []
     try {
       let loading = loadSlab(slabs[0]!)
@@ -93,7 +93,7 @@ export function openValuePasses(dependencies: {
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
     let counts = funnel.empty()
     if (sections.length === 0) return { counts, amounts }
-    const slabs = slabsOf(sections, read.properties, memoryBytesMax / SLABS_PER_MEMORY)
+    const slabs = slabsOf(sections, memoryBytesMax / SLABS_PER_MEMORY)
     const asked = { property, slabs, kept: propertiesOf(question.spec), erasedUsers }
     const classes = Array.from({ length: classCount }, (_, index) => ({ count: classCount, index }))
     for (let next = classes.pop(); next !== undefined; next = classes.pop()) {
@@ -123,15 +123,11 @@ interface ValuesAsked extends Pick<SegmentPlan, 'erasedUsers'> {
 type Slabs = readonly (readonly PlannedSection[])[]
 
 /** Cuts sections into slabs that take so many bytes at most, or are one section. */
-function slabsOf(
-  sections: readonly PlannedSection[],
-  properties: readonly string[],
-  bytesMax: number,
-): Slabs {
+function slabsOf(sections: readonly PlannedSection[], bytesMax: number): Slabs {
   const slabs: PlannedSection[][] = []
   let bytes = Infinity
   for (const planned of sections) {
-    const own = neededBytes(planned.section, properties)
+    const own = neededBytes(planned)
     if (bytes + own > bytesMax) {
       slabs.push([])
       bytes = 0

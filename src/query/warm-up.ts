@@ -1,4 +1,4 @@
-import { declareFunnel, eventNamesOf, propertiesOf, type FunnelSpec } from '../analysis/funnel.ts'
+import { declareFunnel, eventNamesOf, type FunnelSpec } from '../analysis/funnel.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, monthOfDay } from '../event/day.ts'
@@ -9,6 +9,7 @@ import { encodeSection, type SectionRows } from '../segment/section.ts'
 import type { Objects } from '../store/objects.ts'
 import { PAGE, type Snapshots } from '../store/snapshots.ts'
 import type { FoldPool } from './fold-pool.ts'
+import { neededProperties } from './funnel.ts'
 import { openSegments } from './segments.ts'
 
 /** Of no project, and the same for all processes: the first one that misses them writes them. */
@@ -51,7 +52,7 @@ export async function warmUp(dependencies: {
     const read = {
       projectId: PROJECT,
       range: { startMs: spec.entryStartMs, endMs: spec.entryEndMs },
-      ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec), countBy: null },
+      ...{ eventNames: eventNamesOf(spec), ...neededProperties(spec, null) },
       nowMs: spec.entryEndMs,
       signal: AbortSignal.timeout(WARM_UP_MS_MAX),
     }

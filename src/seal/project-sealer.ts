@@ -72,7 +72,7 @@ export function openProjectSealer(given: SealProject, dependencies: SealDependen
         const arrival = await arrivals.read(projectId, writer, sequence)
         if (arrival === null) continue
         const events = decodedArrival({ projectId, writer, sequence }, arrival.block, decodeBlock)
-        // Written again, what is erased would take the place of what was sent after.
+        // What is erased need not be stored again.
         const kept = events.filter(
           ({ userId, receivedAtMs }) => receivedAtMs > erased.erasedAtMs(userId),
         )

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { UsersAsked } from '../../src/analysis/funnel-users.ts'
-import { eventNamesOf, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
+import { eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
+import { neededProperties } from '../../src/query/funnel.ts'
 import { DAY_MS, HOUR_MS } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import { openFoldPool } from '../../src/query/fold-pool.ts'
@@ -72,8 +73,7 @@ async function openPages(projectId: string, memoryBytesMax = 64 * 1_048_576) {
   const read = {
     projectId,
     range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
-    ...{ eventNames: eventNamesOf(spec), properties: propertiesOf(spec) },
-    countBy: null,
+    ...{ eventNames: eventNamesOf(spec), ...neededProperties(spec, null) },
     nowMs: Date.now(),
     signal: new AbortController().signal,
   }

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import {
-  declareFunnel,
-  eventNamesOf,
-  propertiesOf,
-  type FunnelSpec,
-} from '../../src/analysis/funnel.ts'
+import { declareFunnel, eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
+import { neededProperties } from '../../src/query/funnel.ts'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { DAY_MS, dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -84,8 +80,7 @@ const readOf = (projectId: string, countBy: string | null) => ({
   projectId,
   range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
   eventNames: eventNamesOf(spec),
-  properties: [...propertiesOf(spec), ...(countBy === null ? [] : [countBy])],
-  countBy,
+  ...neededProperties(spec, countBy),
   nowMs: Date.now(),
   signal: new AbortController().signal,
 })

@@ -188,6 +188,8 @@ test('the properties and the event names that a funnel reads are named once', ()
   ]
   expect(propertiesOf(aSpec({ steps }))).toEqual(['path'])
   expect(propertiesOf(aSpec({ steps, breakdown: byK }))).toEqual(['path', 'k'])
+  const ofName = (name: string) => propertiesOf(aSpec({ steps, breakdown: byK }), name)
+  expect([ofName('A'), ofName('B'), ofName('C')]).toEqual([['path', 'k'], [], []])
   expect(eventNamesOf(aSpec({ steps }))).toEqual(['A', 'B'])
   const anyEvent = { matchers: [{ eventName: null, where: [] }] }
   expect(eventNamesOf(aSpec({ steps: [...steps, anyEvent] }))).toBeNull()
