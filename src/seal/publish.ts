@@ -44,7 +44,13 @@ export function openPublish(dependencies: {
     const { projectId, from, added, givenUp } = wanted
     let hour = Math.max(wanted.root.hour, Math.floor(nowMs() / HOUR_MS))
     await looseObjects.note(projectId, hour, added)
-    await wanted.write()
+    try {
+      await wanted.write()
+    } catch (error) {
+      // Their notes may have been swept since, if this took hours.
+      await Promise.allSettled(added.map((object) => objects.delete({ projectId, object })))
+      throw error
+    }
     await looseObjects.note(projectId, hour, givenUp)
     let { root } = wanted
     let { version } = from
