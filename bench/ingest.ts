@@ -108,12 +108,12 @@ async function openLatte(latte: string, dataDir: string) {
 const WORKLOAD = `
 pub async fn prepare(db) {
     db.prepare("insert", "INSERT INTO thousandfold.events (project, bucket, day, event_time, event_id,
-      user_id, event, sent_uuid, received_at, properties) VALUES ('latte', ?, 20787, ?, ?, ?,
-      'page_view', ?, 1796040000000, '{\\"path\\":\\"/pricing/1\\",\\"country\\":\\"DE\\",\\"browser\\":\\"Firefox\\",\\"utm_source\\":\\"google\\",\\"plan\\":\\"pro\\"}') USING TTL 34560000").await?;
+      user_id, event, properties) VALUES ('latte', ?, 20787, ?, ?, ?, 'page_view',
+      '{\\"path\\":\\"/pricing/1\\",\\"country\\":\\"DE\\",\\"browser\\":\\"Firefox\\",\\"utm_source\\":\\"google\\",\\"plan\\":\\"pro\\"}') USING TTL 34560000").await?;
 }
 pub async fn run(db, i) {
     let id = latte::uuid(i);
-    db.execute_prepared("insert", [i % 1000, 1796040000000 + i % 5000, id, \`4711\`, id]).await?;
+    db.execute_prepared("insert", [i % 1000, 1796040000000 + i % 5000, id, \`4711\`]).await?;
 }
 `
 

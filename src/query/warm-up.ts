@@ -5,7 +5,7 @@ import { DAY_MS, monthOfDay } from '../event/day.ts'
 import { encodeDocument, type SegmentRef } from '../segment/directory.ts'
 import { sectionAlone } from '../segment/pack.ts'
 import { emptyRoot, type Root } from '../segment/root.ts'
-import { encodeSection, type SectionRows } from '../segment/section.ts'
+import { BLOOM, encodeSection, IDS, type SectionRows } from '../segment/section.ts'
 import type { Objects } from '../store/objects.ts'
 import { PAGE, type Snapshots } from '../store/snapshots.ts'
 import type { FoldPool } from './fold-pool.ts'
@@ -13,8 +13,8 @@ import { neededProperties } from './funnel.ts'
 import { openSegments } from './segments.ts'
 
 /** Of no project, and the same for all processes: the first one that misses them writes them. */
-const PROJECT = 'f01d0004-0000-4000-8000-000000000000'
-const idOf = (index: number) => `f01d0004-0000-4000-8000-${String(index).padStart(12, '0')}`
+const PROJECT = 'f01d0005-0000-4000-8000-000000000000'
+const idOf = (index: number) => `f01d0005-0000-4000-8000-${String(index).padStart(12, '0')}`
 const PAGE_ID = idOf(0)
 /** A month whose milliseconds are beyond small integers, as those of all questions are. */
 const FIRST_DAY = 20_028
@@ -28,7 +28,7 @@ const NAMES = ['abc', 'abc', 'ab', 'abc', 'bc', 'abc', 'a', 'abc', 'c'] as const
 /** By day: events of the same moment are rare, or are not. */
 const GRIDS_MS = [1, 10_000, 1, 1_000]
 /** Of the first day: a run of the length that a large project has, and an object of several packets. */
-const LONG_ROWS = 40_000
+const LONG_ROWS = 20_000
 const USERS = 131_072
 const MEMORY_BYTES_MAX = 67_108_864
 const ROUNDS = 10
@@ -109,7 +109,8 @@ async function writeMadeUp(objects: Objects): Promise<void> {
       const isLong = refs.length === 0
       const encoded = encodeSection(madeUpRows(eventName, day, isLong ? LONG_ROWS : rowCount), 1)
       const segment = idOf(1 + refs.length)
-      await objects.write({ projectId: PROJECT, object: segment }, encoded.columns, 0)
+      const read = [...encoded.columns].filter(([name]) => name !== IDS && name !== BLOOM)
+      await objects.write({ projectId: PROJECT, object: segment }, read, 0)
       refs.push({
         ...{ segment, level: 1, readGroupCount: 1 },
         ...{ firstDay: day, lastDay: day, expiresDay: END_DAY + 1 },
