@@ -77,9 +77,9 @@ function sameLevel(refs: readonly SegmentRef[]): SegmentRef[] | null {
   return null
 }
 
-/** One that was placed when there were fewer read groups. */
+/** Those that were placed when there were fewer read groups: a single one has a question place all others anew. */
 function outgrown(refs: readonly SegmentRef[], readGroupCount: number): SegmentRef[] | null {
-  const old = refs.filter((ref) => ref.section !== null && ref.readGroupCount < readGroupCount)
+  const old = refs.filter((ref) => ref.readGroupCount < readGroupCount)
   return old.length === 0 ? null : firstRows(old)
 }
 
