@@ -99,7 +99,10 @@ export function openChains({ stepCount, windowMs }: ChainShape): Chains {
     }
   }
 
-  /** Takes rows and entries in the order of their times: merged on the way, so that entries, most of all, stay where they are. */
+  /**
+   * Takes rows and entries in the order of their times: merged on the way, so that entries, which are most, stay
+   * where they are.
+   */
   function fold(state: ChainState, { rows, span, entries }: ChainDay, dayStartMs: number): void {
     const { timeMs: rowTimes, user: rowUsers, mask: rowMasks } = rows
     const { timeMs: entryTimes, user: entryUsers } = entries

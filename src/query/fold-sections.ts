@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { declareFunnelUsers, type FunnelUsers, type UsersAsked } from '../analysis/funnel-users.ts'
 import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
+import { groupBy } from '../group-by.ts'
 import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
 import { leaveOut, type LeftOut } from '../segment/leave-out.ts'
@@ -135,13 +136,7 @@ function leftOutByGroup(erased: readonly number[]): Map<number, LeftOut> {
 }
 
 function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] {
-  const days = new Map<number, ViewedSection[]>()
-  for (const section of sections) {
-    const ofDay = days.get(section.day)
-    if (ofDay === undefined) days.set(section.day, [section])
-    else ofDay.push(section)
-  }
-  return [...days].sort(([a], [b]) => a - b)
+  return [...groupBy(sections, ({ day }) => day)].sort(([a], [b]) => a - b)
 }
 
 /** Adds the rows of a section that are of a fold group, but for users who are left out. */

@@ -1,4 +1,5 @@
 import type { LRUCache } from 'lru-cache'
+import { groupBy } from '../group-by.ts'
 import { PACK } from '../segment/directory.ts'
 import { codesColumn, TIME, TIME_HIGH, TIME_LOW, USER, valuesColumn } from '../segment/section.ts'
 import { highWordsOf } from '../segment/times.ts'
@@ -65,7 +66,7 @@ export function openLoad({
       amounts.cacheHitBytes += bytes
       return true
     }
-    for (const [object, ofObject] of piecesByObject(pieces)) {
+    for (const [object, ofObject] of groupBy(pieces, ({ planned }) => planned.ref.segment)) {
       const ranges: ColumnRange[] = []
       const times: FetchTask['objects'][number]['times'][number][] = []
       for (const { ranges: wanted } of ofObject) {
@@ -204,17 +205,6 @@ function pieceRanges(
 function rangesOf({ timeMs, splitTimes, user, properties }: PieceRanges): ColumnRange[] {
   const whole = splitTimes === null ? [timeMs, user] : [user]
   return [...whole, ...properties.flatMap(({ codes, values }) => [codes, values])]
-}
-
-function piecesByObject(pieces: readonly Piece[]): Map<string, Piece[]> {
-  const byObject = new Map<string, Piece[]>()
-  for (const piece of pieces) {
-    const { segment } = piece.planned.ref
-    const ofObject = byObject.get(segment)
-    if (ofObject === undefined) byObject.set(segment, [piece])
-    else ofObject.push(piece)
-  }
-  return byObject
 }
 
 /** Whether the ranges of a segment of one section are all that its columns hold. */

@@ -1,4 +1,5 @@
 import { bucketOf } from '../event/bucket.ts'
+import { groupBy } from '../group-by.ts'
 import { hashUserId, type HashKey } from './identity-hash.ts'
 
 /** The column of an object that holds, as a document, the erasures of a project. */
@@ -24,12 +25,7 @@ export type ErasedSet = ReturnType<typeof openErasedSet>
 
 /** The erased users of a project, to be looked up. */
 export function openErasedSet(erasures: readonly Erasure[], hashKey: HashKey) {
-  const byBucket = new Map<number, Erasure[]>()
-  for (const erasure of erasures) {
-    const ofBucket = byBucket.get(erasure.bucket)
-    if (ofBucket === undefined) byBucket.set(erasure.bucket, [erasure])
-    else ofBucket.push(erasure)
-  }
+  const byBucket = groupBy(erasures, ({ bucket }) => bucket)
   const words = new Uint32Array(2)
 
   /** Finds a user by the key of its id; undefined where it is not erased. */
