@@ -30,3 +30,6 @@ export interface DayRuns {
   readonly day: number
   readonly runs: readonly Run[]
 }
+
+/** The path under which a run has the session ids of its events. No property can have it: half a surrogate pair. */
+export const SESSION_ID_PATH = '\ud800sessionId'

@@ -88,24 +88,48 @@ const IngestOutcome = z
     ],
   })
 
+const ms = z.number().nullable()
+const times = { medianMs: ms, meanMs: ms, p90Ms: ms }
+
 const StepResult = z.object({
   label: z.string(),
   users: count,
-  fromPrevious: share,
+  fromPrevious: z.number().min(0).meta({
+    description: 'A share; more than 1 only after a step that is optional.',
+  }),
   fromFirst: share,
-  medianMs: z.number().nullable(),
-  meanMs: z.number().nullable(),
+  medianMs: ms.meta({ description: 'From the step before, with timeToConvert.' }),
+  ...{ meanMs: ms, p90Ms: ms },
 })
 
-const FunnelAnswer = z.object({
-  steps: z.array(StepResult),
+const steps = z.array(StepResult)
+const RangeAnswer = z.object({
+  steps,
   breakdown: z
-    .array(z.object({ value: z.string(), steps: z.array(StepResult) }))
+    .array(z.object({ value: z.string(), steps }))
     .optional()
     .meta({
-      description:
-        'Values beyond the limit are in "$other", users without the property in "$none".',
+      description: 'Values beyond the limit are in "$other", users without one in "$none".',
     }),
+  trend: z
+    .array(
+      z.object({
+        from: isoTime,
+        steps,
+        open: z.boolean().meta({ description: 'Whether windows of its entries are not over yet.' }),
+      }),
+    )
+    .optional()
+    .meta({ description: 'By interval of the entry.' }),
+  timeToConvert: z
+    .object(times)
+    .optional()
+    .meta({ description: 'From the first step to the last.' }),
+  histogram: z.array(z.object({ fromMs: z.number(), toMs: z.number(), users: count })).optional(),
+})
+
+const FunnelAnswer = RangeAnswer.extend({
+  compare: RangeAnswer.extend({ from: isoTime, to: isoTime }).optional(),
   unit: z
     .string()
     .meta({ description: 'What the steps count: users, or the property that is counted by.' }),

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { declareFunnel, eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
-import { neededProperties } from '../../src/query/funnel.ts'
+import { eventNamesOf, PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../src/analysis/funnel.ts'
+import { neededProperties } from '../../src/query/funnel-read.ts'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { DAY_MS, dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -33,7 +34,9 @@ const MEGABYTE = 1_048_576
 const START_MS = (Math.floor(Date.now() / DAY_MS) - 5) * DAY_MS
 
 const spec: FunnelSpec = {
+  ...PLAIN,
   steps: ['view', 'cart', 'buy'].map((eventName, step) => ({
+    ...PLAIN_STEP,
     matchers: [
       { eventName, where: step === 1 ? [{ property: 'n', op: 'gte' as const, value: 3 }] : [] },
     ],
@@ -42,7 +45,7 @@ const spec: FunnelSpec = {
   entryStartMs: START_MS,
   entryEndMs: START_MS + 3 * DAY_MS,
   lastEndMs: Infinity,
-  breakdown: { property: 'plan', limit: 10 },
+  breakdown: { property: 'plan', attribution: 'first', step: 0, limit: 10 },
 }
 
 /** Events of users whose numbers are far apart, so that they lie in several fold groups. */

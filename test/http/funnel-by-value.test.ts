@@ -96,7 +96,7 @@ const aStep = fc.record({
     { property: 'org', op: 'startsWith' as const, value: 'o1' },
   ]),
 })
-const aQuestion: fc.Arbitrary<FunnelRequest> = fc
+const aQuestion: fc.Arbitrary<FunnelRequest & { count: { property: string } }> = fc
   .record({
     steps: fc.array(aStep, { minLength: 1, maxLength: 4 }),
     windowMs: fc.constantFrom(0, 8 * HOUR_MS, DAY_MS, 3 * DAY_MS, 40 * DAY_MS),
@@ -126,7 +126,7 @@ test('segments, in few passes and in many, and raw rows count what the events sa
       )
       history.push(...batch)
       const spec = specOf({ funnel: question } as FunnelCase)
-      const { property } = question.count!
+      const { property } = question.count
       const expected = declareFunnel(spec).result(foldFunnel(spec, byValue(history, property)))
       const answers = await Promise.all([
         project.funnel(question),

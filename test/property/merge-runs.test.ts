@@ -80,7 +80,7 @@ function merge(runs: readonly (readonly Row[])[]): Row[] {
     })
     spans.push({ from, to: from + run.length })
   }
-  const { from, to } = mergeRuns(rows, spans, true)
+  const { from, to } = mergeRuns(rows, spans)
   return Array.from({ length: to - from }, (_, index) => ({
     timeMs: rows.timeMs[from + index]!,
     user: rows.user[from + index]!,

@@ -1,13 +1,13 @@
 import { matchesValue } from '../../src/analysis/condition.ts'
-import {
-  declareFunnel,
-  propertiesOf,
-  type FunnelCounts,
-  type FunnelSpec,
-} from '../../src/analysis/funnel.ts'
+import { propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../src/analysis/funnel.ts'
 import { declareFunnelUsers, type UsersAsked } from '../../src/analysis/funnel-users.ts'
-import type { Step } from '../../src/analysis/step-mask.ts'
+import type { EventMatcher } from '../../src/analysis/step-mask.ts'
+import type { FunnelCounts } from '../../src/analysis/tally.ts'
+import { SESSION_ID_PATH } from '../../src/segment/columns.ts'
 import { daysOf, type TestEvent } from './columns.ts'
+
+// The definition of a funnel (api.md), sentence by sentence: every chain of every unit is tried. Exponential.
 
 /** Counts a funnel with the code under test: one fold group, day by day. */
 export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): FunnelCounts {
@@ -15,6 +15,16 @@ export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): Funn
   const group = declareFunnel(spec).openGroup(users.length)
   for (const day of daysOf(events, propertiesOf(spec), users)) group.fold(day)
   return group.close()
+}
+
+/** Lists users with the code under test: one fold group, day by day. */
+export function foldFunnelUsers(asked: UsersAsked, events: readonly TestEvent[]) {
+  const users = usersOf(events)
+  const group = declareFunnelUsers(asked).openGroup(users.length)
+  for (const day of daysOf(events, propertiesOf(asked.spec), users)) group.fold(day)
+  return group
+    .close(null, Infinity)
+    .map(({ user, enteredMs, reachedMs }) => ({ user: users[user]!, enteredMs, reachedMs }))
 }
 
 /** The events that have a property, each of a user who is its value as text: what counting by it means. */
@@ -29,123 +39,404 @@ export function usersOf(events: readonly TestEvent[]): string[] {
   return [...new Set(events.map(({ user }) => user))]
 }
 
-/**
- * Counts a funnel by its definition, sentence by sentence: for each user and each entry, every chain of
- * distinct events is tried. Exponential.
- */
-export function slowFunnel(spec: FunnelSpec, events: readonly TestEvent[]): FunnelCounts {
-  const users = spec.steps.map(() => 0)
-  const breakdown = new Map<string | null, number[]>()
-  for (const user of usersOf(events)) {
-    const best = bestEntry(
-      spec,
-      events.filter((event) => event.user === user),
-    )
-    if (best === undefined) continue
-    const ofValue = breakdown.get(best.text) ?? spec.steps.map(() => 0)
-    breakdown.set(best.text, ofValue)
-    for (let step = 0; step < best.reached; step++) {
-      users[step]! += 1
-      ofValue[step]! += 1
-    }
+/** What counts once: a chain of a unit of some user. */
+export interface SlowChain {
+  readonly user: string
+  /** Whether it counts in the whole, and the value that it counts under; undefined: under none. */
+  readonly isOfWhole: boolean
+  readonly text: string | null | undefined
+  readonly entryMs: number
+  /** By step, when the chain has it; null where it does not. In any order, by rank. */
+  readonly timesMs: readonly (number | null)[]
+}
+
+/** Counts by step what `slowChains` finds. */
+export function slowFunnel(spec: FunnelSpec, events: readonly TestEvent[]) {
+  const chains = slowChains(spec, events)
+  const whole = chains.filter(({ isOfWhole }) => isOfWhole)
+  const texts = new Set(chains.flatMap(({ text }) => (text === undefined ? [] : [text])))
+  const starts = spec.trendStartsMs
+  return {
+    users: countsOf(spec, whole),
+    breakdown:
+      spec.breakdown === null
+        ? null
+        : new Map(
+            [...texts].map((text) => [
+              text,
+              countsOf(
+                spec,
+                chains.filter((chain) => chain.text === text),
+              ),
+            ]),
+          ),
+    trend:
+      starts === null
+        ? null
+        : starts.slice(1).map((endMs, at) =>
+            countsOf(
+              spec,
+              whole.filter(({ entryMs }) => entryMs >= starts[at]! && entryMs < endMs),
+            ),
+          ),
+    /** By step, then in all: ascending. */
+    times: spec.timeToConvert ? timesOf(spec, whole) : null,
   }
-  return { users, breakdown: spec.breakdown === null ? null : breakdown }
 }
 
-/** Lists users with the code under test: one fold group, day by day. */
-export function foldFunnelUsers(asked: UsersAsked, events: readonly TestEvent[]) {
-  const users = usersOf(events)
-  const group = declareFunnelUsers(asked).openGroup(users.length)
-  for (const day of daysOf(events, propertiesOf(asked.spec), users)) group.fold(day)
-  return group.close(-1, Infinity).map(({ user, ...times }) => ({ user: users[user]!, ...times }))
-}
-
-/**
- * Lists users by the definition: of all chains with as many steps as the outcome is about, the one whose
- * last event is the earliest; of several, the one whose first event is the latest. Exponential.
- */
+/** Lists the users of a bar in the order of `slowChains`. */
 export function slowFunnelUsers(
   { spec, step, outcome, values }: UsersAsked,
   events: readonly TestEvent[],
 ) {
+  return slowChains(spec, events)
+    .filter(({ isOfWhole, text }) =>
+      values === null
+        ? isOfWhole
+        : text !== undefined && values.texts.includes(text) === values.areAmong,
+    )
+    .flatMap(({ user, entryMs, timesMs }) => {
+      const taken = timesMs.flatMap((ms, index) => (ms === null ? [] : [index]))
+      let before = step - 2
+      while (spec.order !== 'any' && spec.steps[before]?.isOptional === true) before--
+      const isOfBar =
+        outcome === 'converted'
+          ? taken.includes(step - 1)
+          : taken.every((index) => index < step - 1) && taken.includes(before)
+      const reached = outcome === 'converted' ? step - 1 : taken.at(-1)!
+      return isOfBar ? [{ user, enteredMs: entryMs, reachedMs: timesMs[reached]! }] : []
+    })
+}
+
+function countsOf({ steps }: FunnelSpec, chains: readonly SlowChain[]): number[] {
+  return steps.map((_, step) => chains.filter(({ timesMs }) => timesMs[step] !== null).length)
+}
+
+function timesOf({ steps }: FunnelSpec, chains: readonly SlowChain[]): number[][] {
+  const between = steps.map((_, step) =>
+    chains.flatMap(({ timesMs }) => {
+      const before = timesMs.slice(0, step).findLast((ms) => ms !== null)
+      return step === 0 || timesMs[step] === null ? [] : [timesMs[step]! - before!]
+    }),
+  )
+  const inAll = chains.flatMap(({ timesMs }) =>
+    timesMs.at(-1) === null || steps.length === 1 ? [] : [timesMs.at(-1)! - timesMs[0]!],
+  )
+  return [...between, inAll].map((times) => times.toSorted((a, b) => a - b))
+}
+
+/** Finds what counts, user by user, unit by unit in the order of first events, attempt by attempt. */
+export function slowChains(spec: FunnelSpec, events: readonly TestEvent[]): SlowChain[] {
   return usersOf(events).flatMap((user) => {
-    const own = events.filter((event) => event.user === user)
-    const best = bestEntry(spec, own)
-    if (best === undefined) return []
-    const isOutcome = outcome === 'converted' ? best.reached >= step : best.reached === step - 1
-    const isValue = values === null || values.texts.includes(best.text) === values.areAmong
-    if (!isOutcome || !isValue) return []
-    const inRange = eventsInRange(spec, own)
-    let chains = inRange.filter((event) => isEntry(spec, event)).map((event) => [event])
-    for (let count = outcome === 'converted' ? step : step - 1; count > 1; count--)
-      chains = chains.flatMap((chain) => longerChains(spec, inRange, chain))
-    const [times] = chains
-      .map((chain) => ({ enteredMs: chain[0]!.timeMs, reachedMs: chain.at(-1)!.timeMs }))
-      .toSorted((a, b) => a.reachedMs - b.reachedMs || b.enteredMs - a.enteredMs)
-    return [{ user, ...times! }]
+    const own = events
+      .filter((event) => event.user === user)
+      .toSorted((a, b) => a.timeMs - b.timeMs)
+      .map((event) => eventOf(spec, event, events))
+    const inRange = own.filter(
+      ({ timeMs }) => timeMs >= spec.entryStartMs && timeMs < spec.lastEndMs,
+    )
+    return unitsOf(spec, inRange).flatMap((unit) => chainsOfUnit(spec, user, unit))
   })
 }
 
-/** Of one user's entries with the longest chain: the earliest, then the smallest text, missing last. */
-function bestEntry(spec: FunnelSpec, events: readonly TestEvent[]) {
-  const inRange = eventsInRange(spec, events)
-  const entries = inRange
-    .filter((event) => isEntry(spec, event))
-    .map((event) => {
-      const value = event.properties?.[spec.breakdown?.property ?? ''] ?? null
-      const text = value === null ? null : String(value)
-      return { timeMs: event.timeMs, text, reached: longestChain(spec, inRange, [event]) }
-    })
-  return entries.toSorted(
-    (a, b) => b.reached - a.reached || a.timeMs - b.timeMs || compareMissingLast(a.text, b.text),
-  )[0]
+/** An event, with all that the definition asks of it. */
+interface Candidate {
+  readonly timeMs: number
+  /** The steps that it can be. */
+  readonly steps: readonly number[]
+  /** The exclusions that exclude it. */
+  readonly excluded: readonly number[]
+  readonly text: string | null
+  readonly properties: TestEvent['properties']
 }
 
-function eventsInRange({ entryStartMs, lastEndMs }: FunnelSpec, events: readonly TestEvent[]) {
-  return events.filter(({ timeMs }) => timeMs >= entryStartMs && timeMs < lastEndMs)
+function eventOf(spec: FunnelSpec, event: TestEvent, all: readonly TestEvent[]): Candidate {
+  const own = all.filter(({ user, timeMs }) => user === event.user && timeMs < spec.lastEndMs)
+  const steps = spec.steps.flatMap(({ matchers, firstTime }, index) => {
+    if (!matchers.some((matcher) => satisfies(event, matcher))) return []
+    if (firstTime === null) return [index]
+    const asked =
+      firstTime === 'event' ? matchers.map(({ eventName }) => ({ eventName, where: [] })) : matchers
+    const first = own.filter((one) => asked.some((matcher) => satisfies(one, matcher)))
+    return Math.min(...first.map(({ timeMs }) => timeMs)) === event.timeMs ? [index] : []
+  })
+  return {
+    ...{ timeMs: event.timeMs, steps, properties: event.properties },
+    excluded: spec.exclude.flatMap(({ matchers }, index) =>
+      matchers.some((matcher) => satisfies(event, matcher)) ? [index] : [],
+    ),
+    text: textAt(event.properties, spec.breakdown?.property ?? ''),
+  }
 }
 
-function isEntry({ entryEndMs, steps }: FunnelSpec, event: TestEvent): boolean {
-  return event.timeMs < entryEndMs && satisfies(event, steps[0]!)
-}
-
-/** Returns the length of the longest chain that begins with the events of `chain`. */
-function longestChain(
-  spec: FunnelSpec,
-  events: readonly TestEvent[],
-  chain: readonly TestEvent[],
-): number {
-  const lengths = longerChains(spec, events, chain).map((next) => longestChain(spec, events, next))
-  return Math.max(chain.length, ...lengths)
-}
-
-/** Returns every chain that has one event more. */
-function longerChains(
-  spec: FunnelSpec,
-  events: readonly TestEvent[],
-  chain: readonly TestEvent[],
-): TestEvent[][] {
-  const step = spec.steps[chain.length]
-  if (step === undefined) return []
-  return events
-    .filter(
-      (event) =>
-        !chain.includes(event) &&
-        event.timeMs >= chain.at(-1)!.timeMs &&
-        event.timeMs <= chain[0]!.timeMs + spec.windowMs &&
-        satisfies(event, step),
+function satisfies(event: TestEvent, { eventName, where }: EventMatcher): boolean {
+  return (
+    (eventName === null || eventName === event.event) &&
+    where.every((condition) =>
+      matchesValue(condition, event.properties?.[condition.property] ?? null),
     )
-    .map((event) => [...chain, event])
+  )
 }
 
-function satisfies(event: TestEvent, { matchers }: Step): boolean {
-  return matchers.some(
-    ({ eventName, where }) =>
-      (eventName === null || eventName === event.event) &&
-      where.every((condition) =>
-        matchesValue(condition, event.properties?.[condition.property] ?? null),
-      ),
+function textAt(properties: TestEvent['properties'], path: string): string | null {
+  const value = properties?.[path] ?? null
+  return value === null ? null : String(value)
+}
+
+const SILENCE_MS = 30 * 60_000
+
+/** Splits a user's events into units that chains do not leave. */
+function unitsOf(spec: FunnelSpec, events: readonly Candidate[]): Candidate[][] {
+  const units = new Map<string, Candidate[]>()
+  let silent = 0
+  let lastMs = -Infinity
+  for (const event of events) {
+    const session = textAt(event.properties, SESSION_ID_PATH)
+    if (session === null) {
+      if (event.timeMs - lastMs > SILENCE_MS) silent++
+      lastMs = event.timeMs
+    }
+    const held = spec.hold.map((path) => textAt(event.properties, path))
+    const isPart = spec.order === 'strict' || event.steps.length + event.excluded.length > 0
+    if (!isPart || held.includes(null)) continue
+    const key = JSON.stringify([spec.count === 'sessions' ? (session ?? silent) : 0, held])
+    units.set(key, [...(units.get(key) ?? []), event])
+  }
+  return [...units.values()]
+}
+
+function chainsOfUnit(spec: FunnelSpec, user: string, unit: readonly Candidate[]): SlowChain[] {
+  const { breakdown } = spec
+  const found = (events: readonly Candidate[]) =>
+    spec.count === 'attempts' ? attemptsOf(spec, events) : bestOf(spec, events)
+  const slow = (chain: Chain, isOfWhole: boolean, text: string | null | undefined): SlowChain => ({
+    ...{ user, isOfWhole, text },
+    entryMs: chain[0]!.event.timeMs,
+    timesMs: spec.steps.map(
+      (_, step) => chain.find((link) => link.step === step)?.event.timeMs ?? null,
+    ),
+  })
+  if (breakdown?.attribution !== 'every')
+    return found(unit).map((chain) =>
+      slow(chain, true, breakdown ? valueOf(spec, chain) : undefined),
+    )
+  const texts = new Set(unit.filter(({ steps }) => steps.length > 0).map(({ text }) => text))
+  return [
+    ...found(unit).map((chain) => slow(chain, true, undefined)),
+    ...[...texts].flatMap((text) => {
+      const ofValue = unit.map((event) => (event.text === text ? event : { ...event, steps: [] }))
+      return found(ofValue).map((chain) => slow(chain, false, text))
+    }),
+  ]
+}
+
+function valueOf({ breakdown }: FunnelSpec, chain: Chain): string | null {
+  const { attribution, step } = breakdown!
+  if (attribution === 'step') return chain.find((link) => link.step === step)?.event.text ?? null
+  const texts = chain.flatMap(({ event }) => (event.text === null ? [] : [event.text]))
+  return (attribution === 'first' ? texts[0] : texts.at(-1)) ?? null
+}
+
+/** In any order, `step` is the rank in time. */
+interface Link {
+  readonly event: Candidate
+  readonly step: number
+}
+type Chain = readonly Link[]
+
+/** The chain that counts, in a list; an empty list where there is none. */
+function bestOf(spec: FunnelSpec, events: readonly Candidate[]): Chain[] {
+  const entries = entriesOf(spec, events)
+  const best = entries
+    .slice(0, spec.entry === 'first' ? 1 : undefined)
+    .flatMap((entryMs) => {
+      const all = chainsFrom(spec, events, entryMs, entryMs + spec.windowMs)
+      // Sets without what is excluded are what is looked for; chains that go furthest must be without it.
+      const chains = spec.order === 'any' ? all.filter((set) => isClean(spec, events, set)) : all
+      const furthest = Math.max(...chains.map(furthestOf))
+      return chains.filter(
+        (chain) => furthestOf(chain) === furthest && isClean(spec, events, chain),
+      )
+    })
+    .toSorted(comparing(spec))
+  return best.slice(0, 1)
+}
+
+function attemptsOf(spec: FunnelSpec, events: readonly Candidate[]): Chain[] {
+  const found: Chain[] = []
+  let nextMs = -Infinity
+  for (const entryMs of entriesOf(spec, events)) {
+    if (entryMs < nextMs || (found.length === 1 && spec.entry === 'first')) continue
+    const { chain, endMs } = attemptFrom(spec, events, entryMs)
+    found.push(chain)
+    nextMs = endMs
+  }
+  return found
+}
+
+/** An attempt as it goes on, moment by moment: its best chain, and from when on the next may begin. */
+function attemptFrom(spec: FunnelSpec, events: readonly Candidate[], entryMs: number) {
+  const windowEndMs = entryMs + spec.windowMs
+  const moments = [...new Set(events.map(({ timeMs }) => timeMs))].filter(
+    (ms) => ms >= entryMs && ms <= windowEndMs,
   )
+  let best: Chain = []
+  for (const nowMs of moments) {
+    const clean = chainsFrom(spec, events, entryMs, nowMs).filter((chain) =>
+      isClean(spec, events, chain, nowMs),
+    )
+    if (clean.length === 0) return { chain: best, endMs: nowMs + 1 }
+    const [now] = clean.toSorted(comparing(spec)) as [Chain]
+    if (best.length === 0 || isFurther(best, now)) best = now
+    if (furthestOf(best) === spec.steps.length - 1) return { chain: best, endMs: nowMs + 1 }
+    const isCut = spec.order === 'any' && nowMs > entryMs && isAnyExcluded(events, nowMs)
+    if (isCut) return { chain: best, endMs: nowMs + 1 }
+    const isOver = spec.order === 'strict' && clean.every((chain) => !canGoOn(events, chain, nowMs))
+    if (isOver) return { chain: best, endMs: nowMs }
+  }
+  return { chain: best, endMs: windowEndMs + 1 }
+}
+
+const isAnyExcluded = (events: readonly Candidate[], ms: number) =>
+  events.some(({ timeMs, excluded }) => timeMs === ms && excluded.length > 0)
+
+/** Strictly: nothing has come after the chain's last event but events that could be its last step. */
+function canGoOn(events: readonly Candidate[], chain: Chain, nowMs: number): boolean {
+  const { event: last, step } = chain.at(-1)!
+  return events.every(
+    ({ timeMs, steps }) => timeMs <= last.timeMs || timeMs > nowMs || steps.includes(step),
+  )
+}
+
+function entriesOf(spec: FunnelSpec, events: readonly Candidate[]): number[] {
+  const entries = events.filter(
+    ({ timeMs, steps }) =>
+      timeMs < spec.entryEndMs && (spec.order === 'any' ? steps.length > 0 : steps.includes(0)),
+  )
+  return [...new Set(entries.map(({ timeMs }) => timeMs))]
+}
+
+/** All chains that begin at a moment and end by another. */
+function chainsFrom(
+  spec: FunnelSpec,
+  events: readonly Candidate[],
+  entryMs: number,
+  endMs: number,
+): Chain[] {
+  const within = events.filter(({ timeMs }) => timeMs >= entryMs && timeMs <= endMs)
+  if (spec.order === 'any') return setsFrom(spec, within, entryMs)
+  const found: Chain[] = []
+  const go = (chain: Chain) => {
+    if (chain.length > 0) found.push(chain)
+    const last = chain.at(-1)
+    for (let step = (last?.step ?? -1) + 1; step < spec.steps.length; step++) {
+      for (const event of within) {
+        if (!event.steps.includes(step) || chain.some((link) => link.event === event)) continue
+        if (last === undefined ? event.timeMs !== entryMs : event.timeMs < last.event.timeMs)
+          continue
+        if (last !== undefined && spec.order === 'strict' && isCut(events, last, event)) continue
+        go([...chain, { event, step }])
+      }
+      if (!spec.steps[step]!.isOptional) break
+    }
+  }
+  go([])
+  return found
+}
+
+/** Whether another event than a repeat of the step lies between two links. */
+function isCut(events: readonly Candidate[], { event, step }: Link, next: Candidate): boolean {
+  return events.some(
+    ({ timeMs, steps }) => timeMs > event.timeMs && timeMs < next.timeMs && !steps.includes(step),
+  )
+}
+
+/** All sets that begin at a moment, whose events can have a step each; in the order of time, then of texts. */
+function setsFrom(spec: FunnelSpec, events: readonly Candidate[], entryMs: number): Chain[] {
+  const inOrder = events.toSorted(
+    (a, b) => a.timeMs - b.timeMs || compareMissingLast(a.text, b.text),
+  )
+  const found: Chain[] = []
+  const go = (chosen: readonly Candidate[], rest: readonly Candidate[]) => {
+    if (chosen.length > 0) found.push(chosen.map((event, step) => ({ event, step })))
+    rest.forEach((event, at) => {
+      const isFirst = chosen.length > 0 || event.timeMs === entryMs
+      const more = [...chosen, event]
+      if (isFirst && canMatch(more, spec.steps.length)) go(more, rest.slice(at + 1))
+    })
+  }
+  go([], inOrder)
+  return found
+}
+
+function canMatch(
+  events: readonly Candidate[],
+  stepCount: number,
+  used: readonly number[] = [],
+): boolean {
+  const [first, ...rest] = events
+  return (
+    first === undefined ||
+    first.steps.some((step) => !used.includes(step) && canMatch(rest, stepCount, [...used, step]))
+  )
+}
+
+/** Whether a chain meets no excluded event; looked at until `nowMs`, or until its window ends. */
+function isClean(
+  spec: FunnelSpec,
+  events: readonly Candidate[],
+  chain: Chain,
+  nowMs = chain[0]!.event.timeMs + spec.windowMs,
+): boolean {
+  const timeOf = (step: number) => chain.find((link) => link.step === step)?.event.timeMs
+  if (spec.order === 'any') {
+    const [fromMs, toMs] = [chain[0]!.event.timeMs, chain.at(-1)!.event.timeMs]
+    return events.every(
+      ({ timeMs, excluded }) => excluded.length === 0 || timeMs <= fromMs || timeMs >= toMs,
+    )
+  }
+  return spec.exclude.every(({ afterStep, beforeStep }, index) => {
+    const fromMs = timeOf(afterStep)
+    const toMs = timeOf(beforeStep)
+    return events.every(
+      ({ timeMs, excluded }) =>
+        !excluded.includes(index) ||
+        fromMs === undefined ||
+        timeMs <= fromMs ||
+        (toMs === undefined ? timeMs > nowMs : timeMs >= toMs),
+    )
+  })
+}
+
+function furthestOf(chain: Chain): number {
+  return chain.at(-1)!.step
+}
+
+/** The furthest first; with the most steps; with the earliest ones; then each step in turn as early, its text as small. */
+function comparing(spec: FunnelSpec): (a: Chain, b: Chain) => number {
+  const steps = spec.steps.map((_, step) => step)
+  const timeAt = (chain: Chain, step: number) =>
+    chain.find((link) => link.step === step)?.event.timeMs ?? 0
+  const textAtStep = (chain: Chain, step: number) =>
+    chain.find((link) => link.step === step)?.event.text ?? null
+  return (a, b) =>
+    compareSteps(a, b) ||
+    steps.reduce((order, step) => order || timeAt(a, step) - timeAt(b, step), 0) ||
+    steps.reduce(
+      (order, step) => order || compareMissingLast(textAtStep(a, step), textAtStep(b, step)),
+      0,
+    )
+}
+
+function compareSteps(a: Chain, b: Chain): number {
+  if (furthestOf(a) !== furthestOf(b)) return furthestOf(b) - furthestOf(a)
+  if (a.length !== b.length) return b.length - a.length
+  const differing = a.findIndex(({ step }, at) => b[at]!.step !== step)
+  return differing === -1 ? 0 : a[differing]!.step - b[differing]!.step
+}
+
+function isFurther(before: Chain, now: Chain): boolean {
+  return compareSteps(now, before) < 0
 }
 
 function compareMissingLast(a: string | null, b: string | null): number {
