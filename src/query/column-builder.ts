@@ -1,14 +1,18 @@
 import { textOf } from '../analysis/condition.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
-import { propertyAt } from '../event/property.ts'
+import { propertyAt, SESSION_ID_PATH } from '../event/property.ts'
 import type { DayRuns, Run } from '../segment/columns.ts'
 import { openDictionary } from '../segment/dictionary.ts'
 
-/** One event on its way into columns. `properties` is JSON text, or empty when none are asked about. */
+/**
+ * One event on its way into columns. `properties` is JSON text, or empty when none are asked about; so is the session
+ * id null when it is not.
+ */
 export interface ColumnEvent {
   readonly eventTimeMs: number
   readonly userId: string
   readonly eventName: string
+  readonly sessionId: string | null
   readonly properties: string
 }
 
@@ -21,14 +25,16 @@ export interface GroupRuns {
 }
 
 /**
- * Builds the runs of one fold group from events in time order. Users are numbered in the order of their
- * first event. With `countBy` the values of that property take their place, those that read alike being one;
+ * Builds the runs of one fold group from events in time order, with columns of `properties`, among which may be
+ * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that property take their place, those that read alike being one;
  * events without it are left out.
  */
 export function openColumnBuilder(properties: readonly string[], countBy: string | null) {
   const userNumbers = new Map<string, number>()
   const dictionaries = properties.map((property) => ({ property, dictionary: openDictionary() }))
-  const needsProperties = properties.length > 0 || countBy !== null
+  const needsProperties = [...properties, countBy].some(
+    (path) => path !== null && path !== SESSION_ID_PATH,
+  )
   const days: { day: number; runs: Map<string, OpenRun> }[] = []
 
   function runOf(day: number, eventName: string): OpenRun {
@@ -43,9 +49,11 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
   }
 
   return {
-    add({ eventTimeMs, userId, eventName, properties: text }: ColumnEvent): void {
+    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): void {
       const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
-      const owner = countBy === null ? userId : propertyAt(parsed, countBy)
+      const valueOf = (path: string) =>
+        path === SESSION_ID_PATH ? sessionId : propertyAt(parsed, path)
+      const owner = countBy === null ? userId : valueOf(countBy)
       if (owner === null) return
       const ownerText = textOf(owner)
       const day = dayOf(eventTimeMs)
@@ -55,7 +63,7 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
       if (user === undefined) userNumbers.set(ownerText, (user = userNumbers.size))
       run.users.push(user)
       dictionaries.forEach(({ property, dictionary }, index) =>
-        run.codes[index]!.push(dictionary.codeOf(propertyAt(parsed, property))),
+        run.codes[index]!.push(dictionary.codeOf(valueOf(property))),
       )
     },
 

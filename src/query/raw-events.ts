@@ -1,6 +1,7 @@
 import pLimit from 'p-limit'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
+import { SESSION_ID_PATH } from '../event/property.ts'
 import type { ErasedSet } from '../segment/erased-set.ts'
 import type { BucketDay, EventBuckets } from '../store/event-buckets.ts'
 import type { Events, ScannedEvent } from '../store/events.ts'
@@ -21,6 +22,7 @@ export interface RawRead {
   readonly range: Range
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
+  /** SESSION_ID_PATH may be among them. */
   readonly properties: readonly string[]
   /** The property whose values are counted, one of the properties; null: users are. */
   readonly countBy: string | null
@@ -70,12 +72,13 @@ export function openRawEvents(dependencies: {
   ) {
     const { projectId, signal } = read
     const withReceivedAt = erased.hasBucket(bucket)
-    const withProperties = read.properties.length > 0
+    const withProperties = read.properties.some((path) => path !== SESSION_ID_PATH)
+    const withSessionId = read.properties.includes(SESSION_ID_PATH)
     const names = read.eventNames === null ? null : new Set(read.eventNames)
     const seen = new Set<string>()
     const kept: ScannedEvent[] = []
     amounts.partitions++
-    const scan = { projectId, bucket, day, withProperties, withReceivedAt }
+    const scan = { projectId, bucket, day, withProperties, withSessionId, withReceivedAt }
     for await (const page of events.scan(scan)) {
       throwIfCancelled(signal)
       amounts.events += page.length
@@ -257,8 +260,8 @@ function isWithin({ startMs, endMs }: Range, timeMs: number): boolean {
 }
 
 // Time and id are 24 bytes; the rest is text.
-function rowBytes({ userId, eventName, properties }: ScannedEvent): number {
-  return 24 + userId.length + eventName.length + properties.length
+function rowBytes({ userId, eventName, sessionId, properties }: ScannedEvent): number {
+  return 24 + userId.length + eventName.length + (sessionId?.length ?? 0) + properties.length
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

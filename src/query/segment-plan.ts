@@ -1,5 +1,6 @@
 import { AppError } from '../error.ts'
 import { dayOf, monthOfDay } from '../event/day.ts'
+import { SESSION_ID_PATH } from '../event/property.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import type { Root } from '../segment/root.ts'
 import { codesColumn, valuesColumn } from '../segment/section.ts'
@@ -13,6 +14,7 @@ export interface SegmentRead {
   readonly range: Range
   /** Null: events of every name. */
   readonly eventNames: readonly string[] | null
+  /** SESSION_ID_PATH may be among them. */
   readonly properties: readonly string[]
   /** Of one name: those of its events that are looked at. */
   readonly propertiesFor: (eventName: string) => readonly string[]
@@ -109,7 +111,10 @@ export async function planSegments(
     units: units.sort((a, b) => a.readGroup - b.readGroup),
     rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
     bytes: sections.reduce((sum, planned) => sum + neededBytes(planned), 0),
-    isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
+    isCut:
+      // Session ids are never left out.
+      read.properties.some((path) => path !== SESSION_ID_PATH) &&
+      sections.some(({ section }) => section.isCut),
   }
 }
 
