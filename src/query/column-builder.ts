@@ -1,4 +1,5 @@
 import { textOf } from '../analysis/condition.ts'
+import { isSampledText } from '../event/bucket.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import { propertyAt, SESSION_ID_PATH } from '../event/property.ts'
 import type { DayRuns, Run } from '../segment/columns.ts'
@@ -27,9 +28,13 @@ export interface GroupRuns {
 /**
  * Builds the runs of one fold group from events in time order, with columns of `properties`, among which may be
  * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that property take their place, those that read alike being one;
- * events without it are left out.
+ * events without it are left out, and those whose value is not sampled (event/bucket.ts).
  */
-export function openColumnBuilder(properties: readonly string[], countBy: string | null) {
+export function openColumnBuilder(
+  properties: readonly string[],
+  countBy: string | null,
+  sample = 1,
+) {
   const userNumbers = new Map<string, number>()
   const dictionaries = properties.map((property) => ({ property, dictionary: openDictionary() }))
   const needsProperties = [...properties, countBy].some(
@@ -49,13 +54,15 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
   }
 
   return {
-    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): void {
+    /** Returns whether the event is among those of the runs. */
+    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): boolean {
       const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
       const valueOf = (path: string) =>
         path === SESSION_ID_PATH ? sessionId : propertyAt(parsed, path)
       const owner = countBy === null ? userId : valueOf(countBy)
-      if (owner === null) return
+      if (owner === null) return false
       const ownerText = textOf(owner)
+      if (countBy !== null && !isSampledText(ownerText, sample)) return false
       const day = dayOf(eventTimeMs)
       const run = runOf(day, eventName)
       run.times.push(eventTimeMs - day * DAY_MS)
@@ -65,6 +72,7 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
       dictionaries.forEach(({ property, dictionary }, index) =>
         run.codes[index]!.push(dictionary.codeOf(valueOf(property))),
       )
+      return true
     },
 
     build(): GroupRuns {

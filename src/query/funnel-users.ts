@@ -211,7 +211,10 @@ function readOf(
   const range = heldRange(readRangeOf(spec), retentionDays, nowMs)
   const eventNames = eventNamesOf(spec)
   return {
-    read: { projectId, range, eventNames, ...neededProperties(spec, null), nowMs, signal },
+    read: {
+      ...{ projectId, range, eventNames, history: null, sample: 1 },
+      ...{ ...neededProperties(spec, null), nowMs, signal },
+    },
     spec: heldSpec(spec, range),
   }
 }

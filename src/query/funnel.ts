@@ -111,7 +111,7 @@ export function openFunnelQuestions(dependencies: {
     const read = {
       projectId: project.projectId,
       range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
-      eventNames: eventNamesOf(spec),
+      ...{ eventNames: eventNamesOf(spec), history: null, sample: 1 },
       ...neededProperties(spec, countBy),
       nowMs,
       signal,

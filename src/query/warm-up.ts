@@ -53,6 +53,7 @@ export async function warmUp(dependencies: {
       projectId: PROJECT,
       range: { startMs: spec.entryStartMs, endMs: spec.entryEndMs },
       ...{ eventNames: eventNamesOf(spec), ...neededProperties(spec, null) },
+      ...{ history: null, sample: 1 },
       nowMs: spec.entryEndMs,
       signal: AbortSignal.timeout(WARM_UP_MS_MAX),
     }

@@ -74,6 +74,7 @@ async function openPages(projectId: string, memoryBytesMax = 64 * 1_048_576) {
     projectId,
     range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
     ...{ eventNames: eventNamesOf(spec), ...neededProperties(spec, null) },
+    ...{ history: null, sample: 1 },
     nowMs: Date.now(),
     signal: new AbortController().signal,
   }

@@ -79,7 +79,7 @@ function expectedOf(events: readonly Event[], countBy: string | null = null) {
 const readOf = (projectId: string, countBy: string | null) => ({
   projectId,
   range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
-  eventNames: eventNamesOf(spec),
+  ...{ eventNames: eventNamesOf(spec), history: null, sample: 1 },
   ...neededProperties(spec, countBy),
   nowMs: Date.now(),
   signal: new AbortController().signal,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isSampledText } from '../../../src/event/bucket.ts'
 import { DAY_MS } from '../../../src/event/day.ts'
 import { SESSION_ID_PATH } from '../../../src/event/property.ts'
 import { openColumnBuilder } from '../../../src/query/column-builder.ts'
@@ -110,4 +111,19 @@ test('session ids can be counted, without parsing any property', () => {
   const { days, userIds } = builder.build()
   expect(userIds).toEqual(['a', 'b'])
   expect([...days[0]!.runs[0]!.user]).toEqual([0, 1, 0])
+})
+
+test('of a sample only the values that are of it are counted', () => {
+  const builder = openColumnBuilder([], 'org', 0.3)
+  const orgs = Array.from({ length: 60 }, (_, index) => `org ${index % 20}`)
+  const kept = orgs.filter((org) => isSampledText(org, 0.3))
+  const added = orgs.filter((org, index) =>
+    builder.add({
+      ...{ eventTimeMs: index, userId: 'u', eventName: 'e', sessionId: null },
+      properties: JSON.stringify({ org }),
+    }),
+  )
+  expect(added).toEqual(kept)
+  expect(builder.build().userIds).toEqual([...new Set(kept)])
+  expect(kept.length).toBeGreaterThan(0)
 })
