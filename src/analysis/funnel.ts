@@ -117,6 +117,7 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
       },
       close() {
         const users = chains.users(state)
+        const all = days.close()
         if (values === null) {
           chains.release(state)
           return { users, times: null, breakdown: null, trend: null }
@@ -124,7 +125,7 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
         const furthest = chains.furthest(state)
         chains.release(state)
         if (entryValues.flagUndecided(values))
-          rowsByUser(days.close(), userCount, values.areSeveral, (user, rows, from, to) => {
+          rowsByUser(all, userCount, values.areSeveral, (user, rows, from, to) => {
             chainsOf(rows, from, to, (_chain, code) => {
               values.codes[user] = code
             })

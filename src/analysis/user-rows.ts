@@ -39,7 +39,7 @@ interface RunRows {
 }
 
 /**
- * Sorts the events of a fold group by user, for questions that look at chains one by one. Linear in the rows, but
+ * Sorts a fold group's events by their users, for questions that look at chains one by one. Linear in the rows, but
  * for the time order within a user; takes memory for ROWS_MAX of them, or for those of one user.
  */
 export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
@@ -50,7 +50,7 @@ export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
   let ends = new Uint32Array(0)
   let hasEntry = new Uint8Array(0)
 
-  function count(days: readonly DayRuns[], userCount: number): void {
+  function countRows(days: readonly DayRuns[], userCount: number): void {
     if (counts.length < userCount) {
       counts = new Uint32Array(userCount)
       ends = new Uint32Array(userCount)
@@ -102,7 +102,7 @@ export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
     flags: Uint8Array | null,
     take: TakeUser,
   ): void => {
-    count(days, userCount)
+    countRows(days, userCount)
     if (flags !== null) for (let user = 0; user < userCount; user++) hasEntry[user]! &= flags[user]!
     for (let first = 0, last = 0; first < userCount; first = last) {
       let rowCount = 0

@@ -1,3 +1,5 @@
+import { textHash } from './text-hash.ts'
+
 /** How many buckets the users of a project are spread over. Never changes. */
 export const BUCKET_COUNT = 1000
 
@@ -34,4 +36,33 @@ function fnv1a32Bytes(bytes: Uint8Array): number {
   let hash = 0x811c9dc5
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193)
   return hash >>> 0
+}
+
+/** All buckets, by the hashes of their numbers: a sample takes the first so many. */
+const SAMPLED_FIRST = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket).sort(
+  (a, b) => textHash(String(a)) - textHash(String(b)),
+)
+
+/**
+ * Returns which buckets the users of a sample are of: 1 at each of them. `sample` is above 0 and at most 1. A larger
+ * sample has all buckets of a smaller one.
+ */
+export function sampledBuckets(sample: number): Uint8Array {
+  const flags = new Uint8Array(BUCKET_COUNT)
+  for (const bucket of SAMPLED_FIRST.slice(0, sampledCount(sample))) flags[bucket] = 1
+  return flags
+}
+
+/** Returns the share of all buckets that a sample takes: what to scale its counts by. At least one bucket's. */
+export function sampledShare(sample: number): number {
+  return sampledCount(sample) / BUCKET_COUNT
+}
+
+/** Whether a value, as text, is of a sample of as large a share of all values. */
+export function isSampledText(text: string, sample: number): boolean {
+  return sample === 1 || textHash(text) < sampledShare(sample) * 2 ** 32
+}
+
+function sampledCount(sample: number): number {
+  return Math.max(1, Math.round(BUCKET_COUNT * sample))
 }

@@ -1,14 +1,19 @@
 import { textOf } from '../analysis/condition.ts'
+import { isSampledText } from '../event/bucket.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
 import { propertyAt } from '../event/property.ts'
-import type { DayRuns, Run } from '../segment/columns.ts'
+import { SESSION_ID_PATH, type DayRuns, type Run } from '../segment/columns.ts'
 import { openDictionary } from '../segment/dictionary.ts'
 
-/** One event on its way into columns. `properties` is JSON text, or empty when none are asked about. */
+/**
+ * One event on its way into columns. `properties` is JSON text, or empty when none are asked about; so is the session
+ * id null when it is not.
+ */
 export interface ColumnEvent {
   readonly eventTimeMs: number
   readonly userId: string
   readonly eventName: string
+  readonly sessionId: string | null
   readonly properties: string
 }
 
@@ -21,14 +26,20 @@ export interface GroupRuns {
 }
 
 /**
- * Builds the runs of one fold group from events in time order. Users are numbered in the order of their
- * first event. With `countBy` the values of that property take their place, those that read alike being one;
- * events without it are left out.
+ * Builds the runs of one fold group from events in time order, with columns of `properties`, among which may be
+ * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that property take their place, those that read alike being one;
+ * events without it are left out, and those whose value is not sampled (event/bucket.ts).
  */
-export function openColumnBuilder(properties: readonly string[], countBy: string | null) {
+export function openColumnBuilder(
+  properties: readonly string[],
+  countBy: string | null,
+  sample = 1,
+) {
   const userNumbers = new Map<string, number>()
   const dictionaries = properties.map((property) => ({ property, dictionary: openDictionary() }))
-  const needsProperties = properties.length > 0 || countBy !== null
+  const needsProperties = [...properties, countBy].some(
+    (path) => path !== null && path !== SESSION_ID_PATH,
+  )
   const days: { day: number; runs: Map<string, OpenRun> }[] = []
 
   function runOf(day: number, eventName: string): OpenRun {
@@ -43,11 +54,15 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
   }
 
   return {
-    add({ eventTimeMs, userId, eventName, properties: text }: ColumnEvent): void {
+    /** Returns whether the event is among those of the runs. */
+    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): boolean {
       const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
-      const owner = countBy === null ? userId : propertyAt(parsed, countBy)
-      if (owner === null) return
+      const valueOf = (path: string) =>
+        path === SESSION_ID_PATH ? sessionId : propertyAt(parsed, path)
+      const owner = countBy === null ? userId : valueOf(countBy)
+      if (owner === null) return false
       const ownerText = textOf(owner)
+      if (countBy !== null && !isSampledText(ownerText, sample)) return false
       const day = dayOf(eventTimeMs)
       const run = runOf(day, eventName)
       run.times.push(eventTimeMs - day * DAY_MS)
@@ -55,8 +70,9 @@ export function openColumnBuilder(properties: readonly string[], countBy: string
       if (user === undefined) userNumbers.set(ownerText, (user = userNumbers.size))
       run.users.push(user)
       dictionaries.forEach(({ property, dictionary }, index) =>
-        run.codes[index]!.push(dictionary.codeOf(propertyAt(parsed, property))),
+        run.codes[index]!.push(dictionary.codeOf(valueOf(property))),
       )
+      return true
     },
 
     build(): GroupRuns {

@@ -49,7 +49,7 @@ export function openCountQuestions(dependencies: {
     const sections =
       root === null
         ? []
-        : await sectionsOf(snapshots, root, { projectId, range, eventNames, nowMs })
+        : await sectionsOf(snapshots, root, { projectId, range, eventNames, history: null, nowMs })
     for (const { section } of sections)
       for (let at = 0; at < section.quarters.length; at += 2) {
         const timeMs = section.day * DAY_MS + section.quarters[at]! * QUARTER_MS

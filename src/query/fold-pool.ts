@@ -9,13 +9,13 @@ import type {
   FoldStart,
   FoldTask,
   Numbered,
+  NumberTask,
   PlaceTask,
   Listed,
   ListTask,
   Replaced,
   ReplaceTask,
   Task,
-  ValueClass,
 } from './worker-messages.ts'
 
 interface Member {
@@ -105,15 +105,14 @@ export function openFoldPool(dependencies: {
       return await thread.send<Replaced>(task)
     },
 
-    /** Begins to number the values of a class, in one thread, which is to be told when it is over. */
-    openNumbering(valueClass: ValueClass, bytesMax: number) {
+    /** Begins to number values, in one thread, which is to be told when it is over. */
+    openNumbering(wanted: Pick<NumberTask, 'valueClass' | 'sample' | 'bytesMax'>) {
       const { thread } = members[turn++ % threadCount]!
       const numbering = randomUUID()
       let knownCount = 0
       return {
         async number(dictionaries: readonly SharedArrayBuffer[]): Promise<Numbered> {
-          const asked = { numbering, valueClass, knownCount, bytesMax, dictionaries }
-          const task: Task = { kind: 'number', ...asked }
+          const task: Task = { kind: 'number', ...wanted, numbering, knownCount, dictionaries }
           const numbered = await thread.send<Numbered>(task)
           knownCount = numbered.knownCount
           return numbered

@@ -5,12 +5,13 @@ import type { FunnelCounts } from '../analysis/tally.ts'
 import { groupBy } from '../group-by.ts'
 import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
-import { leaveOut, type LeftOut } from '../segment/leave-out.ts'
+import { leaveOut, leftOutOfSample, type LeftOut } from '../segment/leave-out.ts'
 import { FOLD_GROUP_USERS } from '../segment/place.ts'
 import type {
   Folded,
   FoldQuestion,
   FoldTask,
+  LeftOutUsers,
   Listed,
   ListTask,
   SharedSection,
@@ -84,27 +85,27 @@ export function openFolds(monotonicMs: () => number) {
   }
 
   return {
-    fold({ question, sections, foldGroups, erased }: FoldTask): Folded {
+    fold({ question, sections, foldGroups, ...leftOut }: FoldTask): Folded {
       const startMs = monotonicMs()
       const funnel = funnelOf(question)
       const days = byDay(sections.map(viewed))
-      const leftOutOf = leftOutByGroup(erased)
+      const leftOutOf = openLeftOut(leftOut)
       let counts: FunnelCounts = funnel.empty()
       for (const foldGroup of foldGroups) {
         const group = funnel.openGroup(FOLD_GROUP_USERS)
-        foldDays(group, days, foldGroup, leftOutOf.get(foldGroup))
+        foldDays(group, days, foldGroup, leftOutOf(foldGroup))
         counts = funnel.merge(counts, group.close())
       }
       return { counts, foldMs: monotonicMs() - startMs }
     },
 
-    list({ asked, sections, foldGroups, erased, after, limit }: ListTask): Listed {
+    list({ asked, sections, foldGroups, after, limit, ...leftOut }: ListTask): Listed {
       const list = listOf(asked)
-      const leftOutOf = leftOutByGroup(erased)
+      const leftOutOf = openLeftOut(leftOut)
       const days = byDay(sections.map(viewed))
       const groups = foldGroups.map((foldGroup) => {
         const group = list.openGroup(FOLD_GROUP_USERS)
-        foldDays(group, days, foldGroup, leftOutOf.get(foldGroup))
+        foldDays(group, days, foldGroup, leftOutOf(foldGroup))
         const first =
           foldGroup === after?.foldGroup ? { user: after.position, ordinal: after.ordinal } : null
         return { foldGroup, users: group.close(first, limit) }
@@ -118,7 +119,7 @@ function foldDays(
   group: { readonly fold: (day: DayRuns) => void },
   days: readonly [number, ViewedSection[]][],
   foldGroup: number,
-  leftOut: LeftOut | undefined,
+  leftOut: LeftOut | null,
 ): void {
   for (const [day, ofDay] of days) {
     const runs: Run[] = []
@@ -127,14 +128,22 @@ function foldDays(
   }
 }
 
-function leftOutByGroup(erased: readonly number[]): Map<number, LeftOut> {
-  const groups = new Map<number, LeftOut>()
+/** Tells who is left out of a fold group; null where nobody is. */
+function openLeftOut({ erased, sampled }: LeftOutUsers) {
+  const erasedOf = new Map<number, number[]>()
   for (let at = 0; at < erased.length; at += 2) {
-    const leftOut = groups.get(erased[at]!) ?? new Uint8Array(FOLD_GROUP_USERS)
-    leftOut[erased[at + 1]!] = 1
-    groups.set(erased[at]!, leftOut)
+    const positions = erasedOf.get(erased[at]!)
+    if (positions === undefined) erasedOf.set(erased[at]!, [erased[at + 1]!])
+    else positions.push(erased[at + 1]!)
   }
-  return groups
+  return (foldGroup: number): LeftOut | null => {
+    const positions = erasedOf.get(foldGroup) ?? []
+    if (sampled === null && positions.length === 0) return null
+    const leftOut =
+      sampled === null ? new Uint8Array(FOLD_GROUP_USERS) : leftOutOfSample(foldGroup, sampled)
+    for (const position of positions) leftOut[position] = 1
+    return leftOut
+  }
 }
 
 function byDay(sections: readonly ViewedSection[]): [number, ViewedSection[]][] {
@@ -146,13 +155,13 @@ function addRuns(
   runs: Run[],
   { whole, rowsOf }: ViewedSection,
   foldGroup: number,
-  leftOut: LeftOut | undefined,
+  leftOut: LeftOut | null,
 ): void {
   const rows = rowsOf.get(foldGroup)
   if (rows === undefined) return
   for (let at = 0; at < rows.length; at += 2) {
     const run = cut(whole, rows[at]!, rows[at + 1]!)
-    const kept = leftOut === undefined ? run : leaveOut(run, leftOut)
+    const kept = leftOut === null ? run : leaveOut(run, leftOut)
     if (kept.rowCount > 0) runs.push(kept)
   }
 }

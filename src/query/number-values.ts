@@ -1,5 +1,7 @@
 import { textOf } from '../analysis/condition.ts'
 import { AppError } from '../error.ts'
+import { isSampledText } from '../event/bucket.ts'
+import { textHash } from '../event/text-hash.ts'
 import { decodeValues } from '../segment/dictionary.ts'
 import type { Numbered, NumberTask, ValueClass } from './worker-messages.ts'
 
@@ -44,7 +46,7 @@ export function openValueNumbers() {
         for (const [code, value] of values.entries()) {
           if (value === null) continue
           const text = textOf(value)
-          if (!isOfClass(text, task.valueClass)) continue
+          if (!isOfClass(text, task.valueClass) || !isSampledText(text, task.sample)) continue
           let number = numberOf.get(text)
           if (number === undefined) {
             numberOf.set(text, (number = numberOf.size))
@@ -62,11 +64,6 @@ export function openValueNumbers() {
   }
 }
 
-/** A hash of the text, modulo the count of classes. FNV-1a over UTF-16 units, then mixed as MurmurHash3 does. */
 function isOfClass(text: string, { count, index }: ValueClass): boolean {
-  if (count === 1) return true
-  let hash = 0x811c_9dc5
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b)
-  return ((hash ^ (hash >>> 13)) >>> 0) % count === index
+  return count === 1 || textHash(text) % count === index
 }

@@ -1,12 +1,15 @@
 import pLimit from 'p-limit'
 import { AppError } from '../error.ts'
+import { sampledBuckets } from '../event/bucket.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
+import { SESSION_ID_PATH } from '../segment/columns.ts'
 import type { ErasedSet } from '../segment/erased-set.ts'
 import type { BucketDay, EventBuckets } from '../store/event-buckets.ts'
 import type { Events, ScannedEvent } from '../store/events.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'
 import { openColumnBuilder, type GroupRuns } from './column-builder.ts'
+import { firstReadMs, openReadStarts, type EventsRead } from './history.ts'
 import type { Range } from './range.ts'
 
 const BUCKETS_IN_FLIGHT_MAX = 8
@@ -15,15 +18,14 @@ const DAYS_IN_FLIGHT_MAX = 32
 const VALUE_EVENTS_MAX = 5_000_000
 
 /** What a question needs of the raw rows. */
-export interface RawRead {
+export interface RawRead extends EventsRead {
   readonly projectId: string
-  /** Of event times. */
-  readonly range: Range
-  /** Null: events of every name. */
-  readonly eventNames: readonly string[] | null
+  /** SESSION_ID_PATH may be among them. */
   readonly properties: readonly string[]
   /** The property whose values are counted, one of the properties; null: users are. */
   readonly countBy: string | null
+  /** Above 0; 1: everybody. Of users by their buckets, or of the values that are counted (event/bucket.ts). */
+  readonly sample: number
   readonly signal: AbortSignal
 }
 
@@ -70,24 +72,26 @@ export function openRawEvents(dependencies: {
   ) {
     const { projectId, signal } = read
     const withReceivedAt = erased.hasBucket(bucket)
-    const withProperties = read.properties.length > 0
-    const names = read.eventNames === null ? null : new Set(read.eventNames)
+    const withProperties = read.properties.some((path) => path !== SESSION_ID_PATH)
+    const withSessionId = read.properties.includes(SESSION_ID_PATH)
+    const startOf = openReadStarts(read)
     const seen = new Set<string>()
     const kept: ScannedEvent[] = []
     amounts.partitions++
-    const scan = { projectId, bucket, day, withProperties, withReceivedAt }
+    const scan = { projectId, bucket, day, withProperties, withSessionId, withReceivedAt }
     for await (const page of events.scan(scan)) {
       throwIfCancelled(signal)
       amounts.events += page.length
       for (const event of page) {
         amounts.bytes += rowBytes(event)
-        if (names !== null && !names.has(event.eventName)) continue
+        const startMs = startOf(event.eventName)
+        if (startMs === Infinity) continue
         // Before copies are told: one that was sent after the erasure counts.
         if (withReceivedAt && event.receivedAtMs <= erased.erasedAtMs(event.userId)) continue
         // The same id on the same day is one event, whatever times its copies have: the first one stays.
         if (seen.has(event.eventId)) continue
         seen.add(event.eventId)
-        if (isWithin(read.range, event.eventTimeMs)) kept.push(event)
+        if (event.eventTimeMs >= startMs && event.eventTimeMs < read.range.endMs) kept.push(event)
       }
     }
     return kept
@@ -111,12 +115,14 @@ export function openRawEvents(dependencies: {
 
   return {
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
-    async plan({ projectId, range, signal }: RawRead): Promise<RawPlan> {
+    async plan(read: RawRead): Promise<RawPlan> {
+      const { projectId, range, signal } = read
+      const isRead = sampledTest(read)
       const daysOfBucket = new Map<number, number[]>()
       const { root } = await snapshots.root(projectId)
       const erased = await snapshots.erased(projectId, root)
       if (range.startMs >= range.endMs) return { daysOfBucket, erased }
-      const firstDay = dayOf(range.startMs)
+      const firstDay = dayOf(firstReadMs(read))
       const lastDay = dayOf(range.endMs - 1)
       let partitionCount = 0
       for await (const { bucketDays, throughDay } of eventBuckets.list(
@@ -125,12 +131,13 @@ export function openRawEvents(dependencies: {
         lastDay,
       )) {
         throwIfCancelled(signal)
-        partitionCount += bucketDays.length
+        const sampled = bucketDays.filter(({ bucket }) => isRead(bucket))
+        partitionCount += sampled.length
         if (partitionCount > partitionsMax) {
           const share = (throughDay + 1 - firstDay) / (lastDay + 1 - firstDay)
           throw tooLarge(Math.round(partitionCount / share), partitionsMax)
         }
-        for (const { bucket, day } of bucketDays) {
+        for (const { bucket, day } of sampled) {
           const days = daysOfBucket.get(bucket)
           if (days === undefined) daysOfBucket.set(bucket, [day])
           else days.push(day)
@@ -193,7 +200,7 @@ export function openRawEvents(dependencies: {
       fold: (all: GroupRuns) => void,
     ): Promise<ReadAmounts> {
       const amounts = { partitions: 0, bytes: 0, events: 0 }
-      const builder = openColumnBuilder(read.properties, read.countBy)
+      const builder = openColumnBuilder(read.properties, read.countBy, read.sample)
       let heldCount = 0
       for (const [day, buckets] of bucketsByDay(plan)) {
         const events: ScannedEvent[] = []
@@ -202,18 +209,24 @@ export function openRawEvents(dependencies: {
           const reads = some.map((bucket) =>
             limit(() => readDay(read, { bucket, day, erased: plan.erased }, amounts)),
           )
-          const found = (await Promise.all(reads)).flat()
-          heldCount += found.length
-          if (heldCount > valueEventsMax) throw tooManyHeld(valueEventsMax)
-          for (const event of found) events.push(event)
+          for (const found of await Promise.all(reads))
+            for (const event of found) events.push(event)
+          if (heldCount + events.length > valueEventsMax) throw tooManyHeld(valueEventsMax)
         }
         events.sort((a, b) => a.eventTimeMs - b.eventTimeMs)
-        for (const event of events) builder.add(event)
+        for (const event of events) if (builder.add(event)) heldCount++
       }
       fold(builder.build())
       return amounts
     },
   }
+}
+
+/** Tells which buckets are read: all of them for values, which may be anybody's. */
+function sampledTest({ countBy, sample }: RawRead): (bucket: number) => boolean {
+  if (countBy !== null) return () => true
+  const flags = sampledBuckets(sample)
+  return (bucket) => flags[bucket] === 1
 }
 
 // Looking stops at the limit, so the estimate takes the rest of the days to be like those before.
@@ -252,13 +265,9 @@ export function heldRange(range: Range, retentionDays: number, nowMs: number): R
   }
 }
 
-function isWithin({ startMs, endMs }: Range, timeMs: number): boolean {
-  return timeMs >= startMs && timeMs < endMs
-}
-
 // Time and id are 24 bytes; the rest is text.
-function rowBytes({ userId, eventName, properties }: ScannedEvent): number {
-  return 24 + userId.length + eventName.length + properties.length
+function rowBytes({ userId, eventName, sessionId, properties }: ScannedEvent): number {
+  return 24 + userId.length + eventName.length + (sessionId?.length ?? 0) + properties.length
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

@@ -1,23 +1,25 @@
 import { AppError } from '../error.ts'
+import { sampledBuckets, sampledShare } from '../event/bucket.ts'
 import { dayOf, monthOfDay } from '../event/day.ts'
+import { SESSION_ID_PATH } from '../segment/columns.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
+import { ofReadGroup } from '../segment/place.ts'
 import type { Root } from '../segment/root.ts'
 import { codesColumn, valuesColumn } from '../segment/section.ts'
 import type { Snapshots } from '../store/snapshots.ts'
-import type { Range } from './range.ts'
+import { firstReadMs, openReadStarts, type EventsRead } from './history.ts'
 
-/** What a question needs of the segments. */
-export interface SegmentRead {
+/** What a question needs of the segments. Days that it touches are read whole. */
+export interface SegmentRead extends EventsRead {
   readonly projectId: string
-  /** Of event times. Days that it touches are read whole. */
-  readonly range: Range
-  /** Null: events of every name. */
-  readonly eventNames: readonly string[] | null
+  /** SESSION_ID_PATH may be among them. */
   readonly properties: readonly string[]
   /** Of one name: those of its events that are looked at. */
   readonly propertiesFor: (eventName: string) => readonly string[]
   /** The property whose values are counted, one of the properties; null: users are. */
   readonly countBy: string | null
+  /** Above 0; 1: everybody. Of users by their buckets, or of the values that are counted (event/bucket.ts). */
+  readonly sample: number
   readonly nowMs: number
   readonly signal: AbortSignal
 }
@@ -58,6 +60,8 @@ export interface SegmentPlan {
   readonly units: readonly Unit[]
   /** The numbers of users who are erased: their rows are left out. */
   readonly erasedUsers: readonly number[]
+  /** By bucket: 1 where its users are sampled; rows of others are left out. Null: all are. */
+  readonly sampled: Uint8Array | null
   /** To be read, in all passes. */
   readonly rowCount: number
   readonly bytes: number
@@ -74,11 +78,17 @@ export async function planSegments(
   read: SegmentRead,
   unitBytesMax: number,
 ): Promise<SegmentPlan> {
+  // Values are sampled instead of users where these are counted, and may be anybody's.
+  const sampled = read.countBy !== null || read.sample === 1 ? null : sampledBuckets(read.sample)
+  const isSampled = (readGroup: number, { ref }: FoundSection) =>
+    sampled === null || ofReadGroup(sampled, readGroup, ref.readGroupCount).includes(1)
   const found = await sectionsOf(snapshots, root, read)
-  const sections = found.map((one): PlannedSection => ({
-    ...one,
-    properties: read.propertiesFor(one.section.eventName),
-  }))
+  const sections = found
+    .filter((one) => [...readGroupsOf(one)].some((readGroup) => isSampled(readGroup, one)))
+    .map((one): PlannedSection => ({
+      ...one,
+      properties: read.propertiesFor(one.section.eventName),
+    }))
   const { userNumbers } = await snapshots.erased(read.projectId, root)
   const readGroupCount = sections.reduce(
     (least, { ref }) => Math.min(least, ref.readGroupCount),
@@ -93,7 +103,8 @@ export async function planSegments(
     coarse(own, ref.readGroupCount, readGroupCount)
   const byGroup = new Map<number, PlannedSection[]>()
   for (const planned of shared)
-    for (const own of readGroupsOf(planned)) byGroup.set(groupOf(own, planned), [])
+    for (const own of readGroupsOf(planned))
+      if (isSampled(own, planned)) byGroup.set(groupOf(own, planned), [])
   for (const planned of alone) {
     const readGroup = groupOf(planned.section.runs[0]!, planned)
     const ofGroup = byGroup.get(readGroup)
@@ -103,25 +114,29 @@ export async function planSegments(
   const units = [...byGroup].flatMap(([readGroup, ofGroup]) =>
     unitsOf(readGroup, ofGroup, { readGroupCount, unitBytesMax }),
   )
-  const values = read.countBy === null ? null : planValues(sections, read.countBy, unitBytesMax)
+  const values = planValues(sections, read, unitBytesMax)
   return {
-    ...{ alone, shared, readGroupCount, values, erasedUsers: userNumbers },
+    ...{ alone, shared, readGroupCount, values, erasedUsers: userNumbers, sampled },
     units: units.sort((a, b) => a.readGroup - b.readGroup),
     rowCount: values === null ? rowsOf(sections) : values.classCount * values.rowCount,
     bytes: sections.reduce((sum, planned) => sum + neededBytes(planned), 0),
-    isCut: read.properties.length > 0 && sections.some(({ section }) => section.isCut),
+    isCut:
+      // Session ids are never left out.
+      read.properties.some((path) => path !== SESSION_ID_PATH) &&
+      sections.some(({ section }) => section.isCut),
   }
 }
 
 function planValues(
   sections: readonly PlannedSection[],
-  property: string,
+  { countBy, sample }: SegmentRead,
   classBytesMax: number,
-): ValuePlan {
-  const having = sections.filter(({ section }) => codesColumn(property) in section.columns)
+): ValuePlan | null {
+  if (countBy === null) return null
+  const having = sections.filter(({ section }) => codesColumn(countBy) in section.columns)
   const bytes = having.reduce((sum, planned) => sum + neededBytes(planned), 0)
-  const classCount = Math.max(1, Math.ceil(bytes / classBytesMax))
-  return { property, sections: having, rowCount: rowsOf(having), classCount }
+  const classCount = Math.max(1, Math.ceil((sampledShare(sample) * bytes) / classBytesMax))
+  return { property: countBy, sections: having, rowCount: rowsOf(having), classCount }
 }
 
 function rowsOf(sections: readonly PlannedSection[]): number {
@@ -137,22 +152,18 @@ export function tooManyEvents(eventCount: number, eventsMax: number): AppError {
   )
 }
 
-/** Finds the sections of some names on the days of a range that have not expired. */
+/** Finds the sections of some names, on the days from which on each is read, that have not expired. */
 export async function sectionsOf(
   snapshots: Snapshots,
   root: Root,
-  {
-    projectId,
-    range,
-    eventNames,
-    nowMs,
-  }: Pick<SegmentRead, 'projectId' | 'range' | 'eventNames' | 'nowMs'>,
+  read: Pick<SegmentRead, 'projectId' | keyof EventsRead | 'nowMs'>,
 ): Promise<FoundSection[]> {
+  const { projectId, range, nowMs } = read
   if (range.startMs >= range.endMs) return []
-  const firstDay = dayOf(range.startMs)
+  const startOf = openReadStarts(read)
+  const firstDay = dayOf(firstReadMs(read))
   const lastDay = dayOf(range.endMs - 1)
   const today = dayOf(nowMs)
-  const names = eventNames === null ? null : new Set(eventNames)
   const pageIds = Object.entries(root.pages)
     .filter(([month]) => +month >= monthOfDay(firstDay) && +month <= monthOfDay(lastDay))
     .map(([, pageId]) => pageId)
@@ -164,10 +175,7 @@ export async function sectionsOf(
     refs.map(async (ref) => {
       const sections = await snapshots.sections(projectId, ref)
       return sections
-        .filter(
-          ({ day, eventName }) =>
-            day >= firstDay && day <= lastDay && (names === null || names.has(eventName)),
-        )
+        .filter(({ day, eventName }) => day <= lastDay && day >= dayOf(startOf(eventName)))
         .map((section) => ({ ref, section }))
     }),
   )
@@ -227,7 +235,7 @@ export function neededBytes({ section, properties }: PlannedSection): number {
   return rowCount * ROW_BYTES + ofProperties
 }
 
-function readGroupsOf({ section }: PlannedSection): Set<number> {
+function readGroupsOf({ section }: FoundSection): Set<number> {
   const groups = new Set<number>()
   for (let at = 0; at < section.runs.length; at += 3) groups.add(section.runs[at]!)
   return groups

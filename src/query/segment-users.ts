@@ -2,8 +2,8 @@ import type { ReachedUser, UsersAsked } from '../analysis/funnel-users.ts'
 import { placeOf, userNumberAt, type Place } from '../segment/place.ts'
 import type { Root } from '../segment/root.ts'
 import { throwIfCancelled } from './cancel.ts'
-import { erasedPlaces } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
+import { openLeftOut } from './left-out.ts'
 import type { LoadedSection } from './load-sections.ts'
 import { sectionsOfGroup, type SegmentPlan, type SegmentRead, type Unit } from './segment-plan.ts'
 import type { Segments } from './segments.ts'
@@ -46,7 +46,7 @@ export function openSegmentUsers({
     const { asked, limit } = page
     const plan = await segments.plan(root, read)
     const { readGroupCount } = plan
-    const erased = erasedPlaces(plan.erasedUsers, readGroupCount)
+    const leftOutOf = openLeftOut(plan)
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
     const { ofAll, loadUnit } = await segments.open(read, plan, amounts)
     const from = page.after === null ? null : placeOf(page.after.userNumber, readGroupCount)
@@ -57,7 +57,7 @@ export function openSegmentUsers({
       const { readGroup } = fold
       const after = readGroup === from?.readGroup ? { ...from, ordinal: page.after!.ordinal } : null
       const loaded = await loadUnit(load)
-      const { shares, rowCount, ...task } = segments.sharesOf(loaded, fold, erased)
+      const { shares, rowCount, ...task } = segments.sharesOf(loaded, fold, leftOutOf)
       throwIfCancelled(read.signal)
       eventCount += rowCount
       const listed = await Promise.all(

@@ -4,8 +4,8 @@ import type { FunnelCounts } from '../analysis/tally.ts'
 import type { Root } from '../segment/root.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'
-import { erasedPlaces, type ErasedPlaces } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
+import { openLeftOut, type LeftOutOf } from './left-out.ts'
 import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.ts'
 import {
   planSegments,
@@ -16,10 +16,11 @@ import {
   type Unit,
 } from './segment-plan.ts'
 import { openValuePasses } from './value-passes.ts'
-import type { FoldQuestion } from './worker-messages.ts'
+import type { FoldQuestion, LeftOutUsers } from './worker-messages.ts'
 
 /** Where the values of a pass are. */
 const VALUES: Unit = { readGroup: 0, foldGroups: null }
+const NOBODY: LeftOutUsers = { erased: [], sampled: null }
 /** Several for each thread, so that none is idle while another ends. */
 const TASKS_PER_THREAD = 2
 
@@ -53,7 +54,7 @@ export function openSegments(dependencies: {
   function sharesOf(
     loaded: readonly LoadedSection[],
     { readGroup, foldGroups }: Unit,
-    erased: ErasedPlaces,
+    leftOutOf: LeftOutOf,
   ) {
     const rowsOf = new Map<number, number>()
     const sections = loaded.flatMap(({ section, runs }) => {
@@ -77,17 +78,17 @@ export function openSegments(dependencies: {
       sections,
       shares: equalShares(rowsOf, pool.threadCount * TASKS_PER_THREAD),
       rowCount: [...rowsOf.values()].reduce((sum, rows) => sum + rows, 0),
-      erased: erased.get(readGroup) ?? [],
+      ...leftOutOf(readGroup),
     }
   }
 
   async function foldUnit(
     loaded: readonly LoadedSection[],
     unit: Unit,
-    { question, erased }: { readonly question: FoldQuestion; readonly erased: ErasedPlaces },
+    { question, leftOutOf }: { readonly question: FoldQuestion; readonly leftOutOf: LeftOutOf },
     amounts: SegmentAmounts,
   ): Promise<FunnelCounts[]> {
-    const { shares, rowCount, ...task } = sharesOf(loaded, unit, erased)
+    const { shares, rowCount, ...task } = sharesOf(loaded, unit, leftOutOf)
     const folded = await Promise.all(
       shares.map((foldGroups) => pool.fold({ kind: 'fold', question, foldGroups, ...task })),
     )
@@ -121,8 +122,8 @@ export function openSegments(dependencies: {
   const foldValues = openValuePasses({
     ...{ pool, load, memoryBytesMax, eventsMax },
     fold: (sections, question, amounts) =>
-      // Rows of users who are erased are not among these.
-      foldUnit(sections, VALUES, { question, erased: new Map() }, amounts),
+      // Rows of users who are erased are not among these, nor of values that are not sampled.
+      foldUnit(sections, VALUES, { question, leftOutOf: () => NOBODY }, amounts),
   })
 
   return {
@@ -148,8 +149,7 @@ export function openSegments(dependencies: {
           { ...plan.values, erasedUsers: plan.erasedUsers },
           { funnel, question },
         )
-      const { units, erasedUsers, readGroupCount } = plan
-      const erased = erasedPlaces(erasedUsers, readGroupCount)
+      const leftOutOf = openLeftOut(plan)
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
       const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
@@ -157,11 +157,11 @@ export function openSegments(dependencies: {
         for (const part of parts) counts = funnel.merge(counts, part)
       }
       let folding: Promise<FunnelCounts[]> = Promise.resolve([])
-      for (const unit of units) {
+      for (const unit of plan.units) {
         // The unit before is folded meanwhile. Its last folds leave threads free for the first of this one.
         const loaded = await loadUnit(unit)
         throwIfCancelled(read.signal)
-        const next = foldUnit(loaded, unit, { question, erased }, amounts)
+        const next = foldUnit(loaded, unit, { question, leftOutOf }, amounts)
         // Its failure is met when it is waited for, or not at all when the fold before it fails.
         next.catch(() => undefined)
         take(await folding)

@@ -43,13 +43,13 @@ export function openValuePasses(dependencies: {
 
   /** Returns the rows of a class, placed; null where its values take too much memory. */
   async function placeClass(
-    { projectId, signal }: SegmentRead,
+    { projectId, sample, signal }: SegmentRead,
     { property, slabs, kept, erasedUsers }: ValuesAsked,
     valueClass: ValueClass,
     amounts: SegmentAmounts,
   ): Promise<LoadedSection[] | null> {
-    const valuesBytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
-    const numbering = pool.openNumbering(valueClass, valuesBytesMax)
+    const bytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
+    const numbering = pool.openNumbering({ valueClass, sample, bytesMax })
     const loadSlab = (sections: readonly PlannedSection[]) =>
       load({ projectId, sections, foldGroups: null }, null, amounts)
     const placed: LoadedSection[] = []

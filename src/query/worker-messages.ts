@@ -64,13 +64,19 @@ export interface SharedSection {
   readonly runs: readonly number[]
 }
 
-export interface FoldTask {
+/** Whose rows of a read group are left out. */
+export interface LeftOutUsers {
+  /** Pairs: fold group, and the position in it of a user who is erased. */
+  readonly erased: readonly number[]
+  /** By bucket of the read group: 1 where its users are sampled. Null: all are. */
+  readonly sampled: Uint8Array | null
+}
+
+export interface FoldTask extends LeftOutUsers {
   readonly kind: 'fold'
   readonly question: FoldQuestion
   readonly sections: readonly SharedSection[]
   readonly foldGroups: readonly number[]
-  /** Pairs: fold group, and the position in it of a user who is erased. */
-  readonly erased: readonly number[]
 }
 
 export interface FoldQuestion {
@@ -84,14 +90,12 @@ export interface Folded {
 }
 
 /** Lists users of some fold groups, up to `limit` of each. */
-export interface ListTask {
+export interface ListTask extends LeftOutUsers {
   readonly kind: 'list'
   readonly asked: UsersAsked
   readonly sections: readonly SharedSection[]
   /** Ascending. */
   readonly foldGroups: readonly number[]
-  /** Pairs: fold group, and the position in it of a user who is erased. */
-  readonly erased: readonly number[]
   /** Of its fold group, what comes up to this one is left out. */
   readonly after: {
     readonly foldGroup: number
@@ -136,6 +140,8 @@ export interface NumberTask {
   /** Made once, for all dictionaries that are to share numbers. */
   readonly numbering: string
   readonly valueClass: ValueClass
+  /** Of all values; the others have no number (event/bucket.ts). */
+  readonly sample: number
   /** How many values it has by now. */
   readonly knownCount: number
   /** About what all its values may take in memory. */

@@ -5,7 +5,7 @@ import type { BlockColumns } from '../segment/block.ts'
 import type { SealProject } from './write-segment.ts'
 
 const EVENTS_PER_SLICE = 50_000
-const WHOLE = { withProperties: true, withReceivedAt: true }
+const WHOLE = { withProperties: true, withSessionId: true, withReceivedAt: true }
 
 /**
  * Yields all raw events of a project, some ten thousand at a time: for when commits may have expired before
@@ -38,6 +38,7 @@ function columnsOf(events: readonly ScannedEvent[]): BlockColumns {
     receivedAtMs: Float64Array.from(events, ({ receivedAtMs }) => receivedAtMs),
     eventNames: events.map(({ eventName }) => eventName),
     userIds: events.map(({ userId }) => userId),
+    sessionIds: events.map(({ sessionId }) => sessionId),
     properties: events.map(({ properties }) => properties),
   }
 }

@@ -33,6 +33,7 @@ interface EventsOfDay {
   readonly timesMs: number[]
   readonly highs: number[]
   readonly lows: number[]
+  readonly sessionIds: (string | null)[]
   readonly properties: string[]
 }
 
@@ -57,7 +58,7 @@ export async function sealRows(
   const { days, users, keys } = numbered(blocks, before)
   const sections: SectionRows[] = []
   for (const ofDay of days) {
-    const { eventName, day, userNumbers, areOfNewUsers, timesMs, highs, lows, properties } = ofDay
+    const { eventName, day, userNumbers, areOfNewUsers, timesMs, highs, lows } = ofDay
     const published = await publishedTest(await memory.mergedSections(root, ofDay), memory)
     const builder = openSectionBuilder(eventName, day)
     const id = new Uint32Array(2)
@@ -70,7 +71,8 @@ export async function sealRows(
       if (mayBePublished && (await published.is(userNumber, high, low))) continue
       id[0] = high
       id[1] = low
-      builder.add({ userNumber, timeMs: timesMs[row]!, id, properties: properties[row]! })
+      const [sessionId, properties] = [ofDay.sessionIds[row]!, ofDay.properties[row]!]
+      builder.add({ userNumber, timeMs: timesMs[row]!, id, sessionId, properties })
       count++
     }
     if (count > 0) sections.push(builder.build())
@@ -86,7 +88,7 @@ function numbered(blocks: readonly BlockColumns[], { root, erased, memory }: Sea
   const words = new Uint32Array(2)
   for (const block of blocks)
     for (let at = 0; at < block.eventCount; at++) {
-      const { eventIds, eventNames, properties } = block
+      const { eventIds, eventNames, sessionIds, properties } = block
       const timeMs = block.eventTimeMs[at]!
       const day = dayOf(timeMs)
       const userNumber = numbering.numberOf(block.userIds[at]!, block.receivedAtMs[at]!)
@@ -101,6 +103,7 @@ function numbered(blocks: readonly BlockColumns[], { root, erased, memory }: Sea
       ofDay.timesMs.push(timeMs - day * DAY_MS)
       ofDay.highs.push(high)
       ofDay.lows.push(low)
+      ofDay.sessionIds.push(sessionIds[at]!)
       ofDay.properties.push(properties[at]!)
     }
   const days = [...byName.values()].flatMap((ofName) => [...ofName.values()])
@@ -171,7 +174,7 @@ function eventsOf(
   if (ofDay !== undefined) return ofDay
   ofDay = {
     ...{ eventName, day, userNumbers: [], areOfNewUsers: [], timesMs: [] },
-    ...{ highs: [], lows: [], properties: [] },
+    ...{ highs: [], lows: [], sessionIds: [], properties: [] },
   }
   ofName.set(day, ofDay)
   return ofDay

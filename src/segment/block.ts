@@ -63,6 +63,7 @@ export interface BlockColumns {
   readonly receivedAtMs: Float64Array
   readonly eventNames: readonly string[]
   readonly userIds: readonly string[]
+  readonly sessionIds: readonly (string | null)[]
   /** JSON texts. */
   readonly properties: readonly string[]
 }
@@ -95,7 +96,10 @@ export function decodeBlockColumns(block: Buffer): BlockColumns {
   const eventIds = reader.bytes(EVENT_ID_BYTES * count)
   const eventNames = reader.texts(count)
   const userIds = reader.texts(count)
-  for (let skipped = 0; skipped < 3; skipped++) reader.skipTexts(count)
+  // Anonymous ids, and after the session ids those that were sent.
+  reader.skipTexts(count)
+  const sessionIds = reader.texts(count)
+  reader.skipTexts(count)
   const properties = reader.texts(count)
   return {
     ...{ eventCount: count, eventIds },
@@ -103,6 +107,7 @@ export function decodeBlockColumns(block: Buffer): BlockColumns {
     receivedAtMs: new Float64Array(arrivals.buffer),
     eventNames: eventNames as string[],
     userIds: userIds as string[],
+    sessionIds,
     properties: properties as string[],
   }
 }

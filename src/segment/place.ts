@@ -41,6 +41,16 @@ export function userNumberAt(
   return Math.floor(whole / width) * BUCKET_COUNT + readGroup * width + (whole % width)
 }
 
+/** Returns what an array with one entry a bucket has of one read group. */
+export function ofReadGroup(
+  byBucket: Uint8Array,
+  readGroup: number,
+  readGroupCount: number,
+): Uint8Array {
+  const width = BUCKET_COUNT / readGroupCount
+  return byBucket.slice(readGroup * width, (readGroup + 1) * width)
+}
+
 /** Returns how many read groups a project of so many users is to have. */
 export function readGroupCountFor(userCount: number): number {
   const enough = READ_GROUP_COUNTS.find((count) => userCount <= count * USERS_PER_READ_GROUP)

@@ -1,4 +1,6 @@
 import { forEachProperty } from '../event/property.ts'
+import { SESSION_ID_PATH } from './columns.ts'
+import type { Value } from './columns.ts'
 import { openDictionary } from './dictionary.ts'
 import type { RowsProperty, SectionRows } from './section.ts'
 
@@ -12,6 +14,10 @@ interface BuiltProperty {
   readonly codes: number[]
 }
 
+function emptyProperty(): BuiltProperty {
+  return { dictionary: openDictionary(), rows: [], codes: [] }
+}
+
 export type SectionBuilder = ReturnType<typeof openSectionBuilder>
 
 /** Gathers events of one name and UTC day, in any order, into the rows of a section. */
@@ -20,6 +26,7 @@ export function openSectionBuilder(eventName: string, day: number) {
   const times: number[] = []
   const ids: number[] = []
   const properties = new Map<string, BuiltProperty>()
+  const sessions = emptyProperty()
   let isCut = false
 
   function propertyOf(path: string): BuiltProperty | null {
@@ -29,10 +36,15 @@ export function openSectionBuilder(eventName: string, day: number) {
         isCut = true
         return null
       }
-      property = { dictionary: openDictionary(), rows: [], codes: [] }
+      property = emptyProperty()
       properties.set(path, property)
     }
     return property
+  }
+
+  function addValue({ dictionary, rows, codes }: BuiltProperty, row: number, value: Value): void {
+    rows.push(row)
+    codes.push(dictionary.codeOf(value))
   }
 
   return {
@@ -41,26 +53,28 @@ export function openSectionBuilder(eventName: string, day: number) {
       readonly userNumber: number
       readonly timeMs: number
       readonly id: Uint32Array
+      readonly sessionId: string | null
       readonly properties: string
     }): void {
       const row = userNumbers.length
       userNumbers.push(event.userNumber)
       times.push(event.timeMs)
       ids.push(event.id[0]!, event.id[1]!)
+      if (event.sessionId !== null) addValue(sessions, row, event.sessionId)
       if (event.properties === '{}') return
       const parsed = JSON.parse(event.properties) as Record<string, unknown>
       const isAnyLeftOut = forEachProperty(parsed, (path, value) => {
         const property = propertyOf(path)
-        if (property === null) return
-        property.rows.push(row)
-        property.codes.push(property.dictionary.codeOf(value))
+        if (property !== null) addValue(property, row, value)
       })
       isCut ||= isAnyLeftOut
     },
 
     build(): SectionRows {
       const rowCount = userNumbers.length
-      const filled = [...properties].map(([path, { dictionary, rows, codes }]) => {
+      const all = new Map(properties)
+      if (sessions.rows.length > 0) all.set(SESSION_ID_PATH, sessions)
+      const filled = [...all].map(([path, { dictionary, rows, codes }]) => {
         const byRow = new Uint32Array(rowCount)
         for (let at = 0; at < rows.length; at++) byRow[rows[at]!] = codes[at]!
         const property: RowsProperty = { codes: byRow, values: dictionary.values }

@@ -1,5 +1,6 @@
 import assert from 'node:assert'
 import { BUCKET_COUNT } from '../event/bucket.ts'
+import { SESSION_ID_PATH } from './columns.ts'
 import type { Value } from './columns.ts'
 import { buildBloom } from './bloom.ts'
 import {
@@ -30,9 +31,13 @@ export const TIME_HIGH = 'timeHigh'
 export const IDS = 'ids'
 /** A Bloom filter of the ids; absent where the rows are few. */
 export const BLOOM = 'bloom'
-/** A property's codes, and the values that they stand for. */
-export const codesColumn = (path: string) => `p:${path}`
-export const valuesColumn = (path: string) => `d:${path}`
+/** The codes of the session ids, and the ids: where any event has one. */
+const SESSION_CODES = 'session'
+const SESSION_IDS = 'sessionIds'
+/** A property's codes, and the values that they stand for. Session ids count as one (event/property.ts). */
+export const codesColumn = (path: string) =>
+  path === SESSION_ID_PATH ? SESSION_CODES : `p:${path}`
+export const valuesColumn = (path: string) => (path === SESSION_ID_PATH ? SESSION_IDS : `d:${path}`)
 
 /** A property of some rows: row r has `values[codes[r]]`, values[0] being null. */
 export interface RowsProperty {
@@ -50,6 +55,7 @@ export interface SectionRows {
   readonly timeMs: Uint32Array
   /** Two words a row. */
   readonly ids: Uint32Array
+  /** Session ids among them, where any event has one. */
   readonly properties: ReadonlyMap<string, RowsProperty>
   readonly isCut: boolean
 }
@@ -121,17 +127,21 @@ function addProperty(
   columns.set(valuesColumn(path), encodeValues(kept))
 }
 
-/** Those that most rows have, where there are more than the limit; equal ones by their path. */
+/** Those that most rows have, where there are more than the limit; equal ones by their path. Session ids stay. */
 function mostFilled({ properties, isCut }: SectionRows) {
-  if (properties.size <= PROPERTY_COLUMNS_MAX) return { kept: properties, isCut }
-  const filled = [...properties].map(([path, property]) => {
+  const sessions = properties.get(SESSION_ID_PATH)
+  const others = [...properties].filter(([path]) => path !== SESSION_ID_PATH)
+  if (others.length <= PROPERTY_COLUMNS_MAX) return { kept: properties, isCut }
+  const filled = others.map(([path, property]) => {
     let count = 0
     for (const code of property.codes) if (code !== 0) count++
     return { path, property, count }
   })
   filled.sort((a, b) => b.count - a.count || (a.path < b.path ? -1 : 1))
-  const kept = filled.slice(0, PROPERTY_COLUMNS_MAX)
-  return { kept: new Map(kept.map(({ path, property }) => [path, property])), isCut: true }
+  const most = filled.slice(0, PROPERTY_COLUMNS_MAX)
+  const kept = new Map(most.map(({ path, property }) => [path, property]))
+  if (sessions !== undefined) kept.set(SESSION_ID_PATH, sessions)
+  return { kept, isCut: true }
 }
 
 /** Returns the order of the rows in the section, and each row's position within its fold group. */
@@ -193,7 +203,8 @@ export function decodeSection(
   }
   const ids = wordsOf(sized(IDS, 8 * rowCount))
   const properties = new Map<string, RowsProperty>()
-  for (const path of propertyPathsOf(section)) {
+  const sessions = SESSION_CODES in section.columns ? [SESSION_ID_PATH] : []
+  for (const path of [...propertyPathsOf(section), ...sessions]) {
     const values = decodeValues(columnOf(valuesColumn(path)))
     const codeBytes = codeBytesFor(values.length)
     const bytes = aligned(sized(codesColumn(path), codeBytes * rowCount))
@@ -202,8 +213,8 @@ export function decodeSection(
   return { eventName, day, rowCount, isCut, userNumber, timeMs, ids, properties }
 }
 
-/** Returns the properties that a section has columns of. */
-export function propertyPathsOf({ columns }: Section): string[] {
+/** Returns the properties that a section has columns of, without the session ids. */
+export function propertyPathsOf({ columns }: Pick<Section, 'columns'>): string[] {
   return Object.keys(columns).flatMap((name) => (name.startsWith('p:') ? [name.slice(2)] : []))
 }
 

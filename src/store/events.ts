@@ -21,13 +21,20 @@ const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, 
 
 const PARTITION = 'project = ? AND bucket = ? AND day = ?'
 
-const scanOf = (withProperties: boolean, withReceivedAt: boolean): Statement => ({
-  table: 'events',
-  operation: 'scan',
-  cql: `SELECT event_time, event_id, user_id, event${withProperties ? ', properties' : ''}${
-    withReceivedAt ? `, ${WRITTEN}` : ''
-  } FROM events WHERE ${PARTITION}`,
-})
+interface ScannedColumns {
+  readonly withProperties: boolean
+  readonly withSessionId?: boolean
+  readonly withReceivedAt?: boolean
+}
+
+function scanOf({ withProperties, withSessionId, withReceivedAt }: ScannedColumns): Statement {
+  const columns = ['event_time', 'event_id', 'user_id', 'event']
+  if (withProperties) columns.push('properties')
+  if (withSessionId) columns.push('session_id')
+  if (withReceivedAt) columns.push(WRITTEN)
+  const cql = `SELECT ${columns.join(', ')} FROM events WHERE ${PARTITION}`
+  return { table: 'events', operation: 'scan', cql }
+}
 const FIND: Statement = {
   table: 'events',
   operation: 'find',
@@ -44,6 +51,8 @@ export interface ScannedEvent {
   readonly eventId: string
   readonly userId: string
   readonly eventName: string
+  /** Null also when the scan leaves it out. */
+  readonly sessionId: string | null
   /** JSON text; empty when the scan leaves properties out. */
   readonly properties: string
   /** 0 when the scan leaves it out. */
@@ -96,15 +105,15 @@ export function openEvents(session: Session) {
      * Yields the events of one bucket and day in the order (time, event id), one array a page; pages may
      * be empty. Copies of an event under several times are all yielded.
      */
-    async *scan(scan: {
-      readonly projectId: string
-      readonly bucket: number
-      readonly day: number
-      readonly withProperties: boolean
-      readonly withReceivedAt?: boolean
-      readonly pageRowsMax?: number
-    }): AsyncGenerator<ScannedEvent[]> {
-      const statement = scanOf(scan.withProperties, scan.withReceivedAt ?? false)
+    async *scan(
+      scan: ScannedColumns & {
+        readonly projectId: string
+        readonly bucket: number
+        readonly day: number
+        readonly pageRowsMax?: number
+      },
+    ): AsyncGenerator<ScannedEvent[]> {
+      const statement = scanOf(scan)
       const values = [scan.projectId, scan.bucket, scan.day]
       const pages = session.pages(statement, values, scan.pageRowsMax ?? EVENT_PAGE_ROWS_MAX)
       for await (const rows of pages) yield rows.map(scannedEventOf)
@@ -118,6 +127,7 @@ function scannedEventOf(row: types.Row): ScannedEvent {
     eventId: String(row['event_id']),
     userId: row['user_id'] as string,
     eventName: row['event'] as string,
+    sessionId: (row['session_id'] as string | null | undefined) ?? null,
     properties: (row['properties'] as string | null | undefined) ?? '',
     receivedAtMs: receivedAtMsOf(row),
   }

@@ -193,7 +193,7 @@ export const FunnelFields = z
     path: ['window'],
     message: 'give one of window and windowMs',
   })
-  .refine(({ steps }) => !steps[0]!.optional, {
+  .refine(({ steps }) => steps[0]?.optional !== true, {
     path: ['steps', 0, 'optional'],
     message: 'a chain begins with the first step: it cannot be left out',
   })

@@ -12,7 +12,7 @@ import { openSegments } from '../../src/query/segments.ts'
 import { openUserIds } from '../../src/query/user-ids.ts'
 import { encodeRoot, type Root } from '../../src/segment/root.ts'
 import { anEvent } from '../support/an-event.ts'
-import { foldFunnelUsers } from '../support/funnel-oracle.ts'
+import { foldFunnelUsers } from '../support/fold-funnel.ts'
 import { openTestKeyspace, silentLog } from '../support/keyspace.ts'
 import { openRandom, openSealedProject, openTestClock } from '../support/sealing.ts'
 

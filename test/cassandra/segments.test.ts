@@ -11,7 +11,8 @@ import { openRawEvents } from '../../src/query/raw-events.ts'
 import { openSegments } from '../../src/query/segments.ts'
 import { encodeRoot } from '../../src/segment/root.ts'
 import { anEvent } from '../support/an-event.ts'
-import { byValue, foldFunnel } from '../support/funnel-oracle.ts'
+import { foldFunnel } from '../support/fold-funnel.ts'
+import { byValue } from '../support/funnel-oracle.ts'
 import { openTestKeyspace, silentLog } from '../support/keyspace.ts'
 import { writeRows } from '../support/rows.ts'
 import { openTestClock, openTestSealer, openTestWriter } from '../support/sealing.ts'
@@ -82,7 +83,7 @@ function expectedOf(events: readonly Event[], countBy: string | null = null) {
 const readOf = (projectId: string, countBy: string | null) => ({
   projectId,
   range: { startMs: START_MS, endMs: START_MS + 4 * DAY_MS },
-  eventNames: eventNamesOf(spec),
+  ...{ eventNames: eventNamesOf(spec), history: null, sample: 1 },
   ...neededProperties(spec, countBy),
   nowMs: Date.now(),
   signal: new AbortController().signal,

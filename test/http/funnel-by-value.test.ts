@@ -4,7 +4,8 @@ import { declareFunnel } from '../../src/analysis/funnel.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import type { TestEvent } from '../support/columns.ts'
 import { specOf, type FunnelCase, type FunnelRequest } from '../support/funnel-cases.ts'
-import { byValue, foldFunnel } from '../support/funnel-oracle.ts'
+import { foldFunnel } from '../support/fold-funnel.ts'
+import { byValue } from '../support/funnel-oracle.ts'
 import { openTestService, usersOf } from '../support/service.ts'
 
 const service = await openTestService()

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/event/event.ts'
-import { blockBytesOf, decodeBlock, encodeBlock } from '../../src/segment/block.ts'
+import {
+  blockBytesOf,
+  decodeBlock,
+  decodeBlockColumns,
+  encodeBlock,
+} from '../../src/segment/block.ts'
 
 const HEADER_BYTES_MAX = 64
 
@@ -25,6 +30,26 @@ describe('a block', () => {
     fc.assert(
       fc.property(events, (given) => {
         expect(decodeBlock(encodeBlock(given))).toEqual(given)
+      }),
+    )
+  })
+
+  test('gives back the same by column', () => {
+    fc.assert(
+      fc.property(events, (given) => {
+        const { eventIds, eventTimeMs, receivedAtMs, ...columns } = decodeBlockColumns(
+          encodeBlock(given),
+        )
+        expect(Buffer.compare(eventIds, Buffer.concat(given.map((one) => one.eventId)))).toBe(0)
+        expect([...eventTimeMs]).toEqual(given.map((one) => one.eventTimeMs))
+        expect([...receivedAtMs]).toEqual(given.map((one) => one.receivedAtMs))
+        expect(columns).toEqual({
+          eventCount: given.length,
+          eventNames: given.map((one) => one.eventName),
+          userIds: given.map((one) => one.userId),
+          sessionIds: given.map((one) => one.sessionId),
+          properties: given.map((one) => one.properties),
+        })
       }),
     )
   })

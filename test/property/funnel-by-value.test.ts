@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { PLAIN, PLAIN_STEP, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { declareFunnel } from '../../src/analysis/funnel.ts'
 import { DAY_MS } from '../../src/event/day.ts'
+import { isSampledText } from '../../src/event/bucket.ts'
 import { openFolds } from '../../src/query/fold-sections.ts'
 import { openValueNumbers } from '../../src/query/number-values.ts'
 import { placeSection } from '../../src/query/place-section.ts'
@@ -10,7 +11,9 @@ import type { SharedSection } from '../../src/query/worker-messages.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import { encodeValues } from '../../src/segment/dictionary.ts'
 import { daysOf, type TestEvent } from '../support/columns.ts'
-import { byValue, slowFunnel, usersOf } from '../support/funnel-oracle.ts'
+import { told } from '../support/fold-funnel.ts'
+import { byValue, slowFunnel } from '../support/funnel-oracle.ts'
+import { usersOf } from '../support/slow-chains.ts'
 
 // What threads do for a pass, one step after the other: number the values of a class, place, fold.
 
@@ -49,6 +52,7 @@ const aSpec: fc.Arbitrary<FunnelSpec> = fc
   .map((spec) => ({ ...PLAIN, ...spec, entryStartMs: 0, lastEndMs: Infinity }))
 
 const classCount = fc.constantFrom(1, 1, 2, 3, 7)
+const aSample = fc.constantFrom(1, 1, 0.7, 0.3)
 
 test('a funnel counted by a property is that of each value, whoever the users are', () => {
   fc.assert(
@@ -57,21 +61,28 @@ test('a funnel counted by a property is that of each value, whoever the users ar
       someEvents,
       classCount,
       fc.constantFrom(1, DAY_MS / 4),
-      (given, events, count, unitMs) => {
+      aSample,
+      (given, events, count, unitMs, sample) => {
         const spec = {
           ...given,
           windowMs: given.windowMs * unitMs,
           entryEndMs: given.entryEndMs * unitMs,
         }
         const timed = events.map((event) => ({ ...event, timeMs: event.timeMs * unitMs }))
-        expect(foldByValue(spec, timed, count)).toEqual(slowFunnel(spec, byValue(timed, 'org')))
+        const ofValues = byValue(timed, 'org').filter(({ user }) => isSampledText(user, sample))
+        expect(told(foldByValue(spec, timed, count, sample))).toEqual(slowFunnel(spec, ofValues))
       },
     ),
     { numRuns: 500 },
   )
 })
 
-function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: number) {
+function foldByValue(
+  spec: FunnelSpec,
+  events: readonly TestEvent[],
+  count: number,
+  sample: number,
+) {
   const kept = propertiesOf(spec)
   const sections = sectionsOf(events, [...new Set([...kept, 'org'])]).filter(({ properties }) =>
     properties.some(({ path }) => path === 'org'),
@@ -86,7 +97,8 @@ function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: numb
       const { values } = section.properties.find(({ path }) => path === 'org')!
       const valueClass = { count, index }
       const numbered = numbers.number({
-        ...{ kind: 'number', numbering: `${index}`, knownCount, valueClass, bytesMax: 1e6 },
+        ...{ kind: 'number', numbering: `${index}`, knownCount, valueClass, sample },
+        bytesMax: 1e6,
         dictionaries: [values],
       })
       knownCount = numbered.knownCount
@@ -95,7 +107,8 @@ function foldByValue(spec: FunnelSpec, events: readonly TestEvent[], count: numb
       return placeSection({ kind: 'place', ...task })
     })
     const folded = fold({
-      ...{ kind: 'fold', question: { analysis: 'funnel', spec }, foldGroups: [0], erased: [] },
+      ...{ kind: 'fold', question: { analysis: 'funnel', spec }, foldGroups: [0] },
+      ...{ erased: [], sampled: null },
       sections: placed.map(({ section, runs }) => ({
         ...section,
         runs: runs.filter((_, at) => at % 4 !== 0),
@@ -135,20 +148,16 @@ describe('numbers of values', () => {
     { maxLength: 4 },
   )
   const ask = (numbering: string, knownCount: number, count: number, index: number) => ({
-    ...{
-      kind: 'number' as const,
-      numbering,
-      knownCount,
-      valueClass: { count, index },
-      bytesMax: 1e6,
-    },
+    ...{ kind: 'number' as const, numbering, knownCount },
+    ...{ valueClass: { count, index }, sample: 1, bytesMax: 1e6 },
   })
 
-  test('are one for each text of a class, counted from 0, and each text is of one class', () => {
+  test('are one for each sampled text of a class, counted from 0, and each is of one class', () => {
     fc.assert(
-      fc.property(dictionaries, classCount, (given, count) => {
+      fc.property(dictionaries, classCount, aSample, (given, count, sample) => {
         const stored = given.map((values) => shared(encodeValues([null, ...values])))
-        const texts = new Set(given.flat().map(String))
+        const all = given.flat().map(String)
+        const texts = new Set(all.filter((text) => isSampledText(text, sample)))
         const numbers = openValueNumbers()
         const seen: string[] = []
         for (let index = 0; index < count; index++) {
@@ -157,6 +166,7 @@ describe('numbers of values', () => {
           for (const [at, dictionary] of stored.entries()) {
             const task = {
               ...ask(`${index}`, knownCount, count, index),
+              sample,
               dictionaries: [dictionary],
             }
             const numbered = numbers.number(task)

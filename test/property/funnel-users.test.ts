@@ -8,7 +8,9 @@ import {
 import { propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { aPlainSpec, aScale, aSpec, eventsAt, someEvents, specAt } from '../support/any-funnel.ts'
 import { daysOf } from '../support/columns.ts'
-import { foldFunnel, foldFunnelUsers, slowFunnelUsers, usersOf } from '../support/funnel-oracle.ts'
+import { foldFunnel, foldFunnelUsers } from '../support/fold-funnel.ts'
+import { slowFunnelUsers } from '../support/funnel-oracle.ts'
+import { usersOf } from '../support/slow-chains.ts'
 
 const anySpec = fc.oneof(aPlainSpec, aSpec)
 const brokenDown = anySpec.map((spec) => ({

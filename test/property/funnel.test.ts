@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { declareFunnel } from '../../src/analysis/funnel.ts'
-import type { FunnelCounts, Tally } from '../../src/analysis/tally.ts'
+import type { FunnelCounts } from '../../src/analysis/tally.ts'
 import {
   anEvent,
   aPlainSpec,
@@ -16,25 +16,11 @@ import {
   type Scale,
 } from '../support/any-funnel.ts'
 import { daysOf, type TestEvent } from '../support/columns.ts'
-import { foldFunnel, slowFunnel, usersOf } from '../support/funnel-oracle.ts'
+import { foldFunnel, told } from '../support/fold-funnel.ts'
+import { slowFunnel } from '../support/funnel-oracle.ts'
+import { usersOf } from '../support/slow-chains.ts'
 
-/** What the code under test counts, as the oracle tells it: times one by one. */
-function counted(spec: FunnelSpec, events: readonly TestEvent[]) {
-  return shown(foldFunnel(spec, events))
-}
-
-function shown({ users, times, breakdown, trend }: FunnelCounts) {
-  const usersIn = (tally: Tally) => tally.users
-  return {
-    users,
-    breakdown: breakdown && new Map([...breakdown].map(([text, tally]) => [text, tally.users])),
-    trend: trend && trend.map(usersIn),
-    times:
-      times &&
-      times.map(({ exact }) => exact!.flatMap((part) => [...part]).toSorted((a, b) => a - b)),
-  }
-}
-
+const counted = (spec: FunnelSpec, events: readonly TestEvent[]) => told(foldFunnel(spec, events))
 const fold = (spec: FunnelSpec, events: readonly TestEvent[], scale: Scale) =>
   counted(specAt(scale, spec), eventsAt(scale, events))
 const slow = (spec: FunnelSpec, events: readonly TestEvent[], scale: Scale) =>
@@ -168,9 +154,9 @@ test('merge is associative and commutative, and empty is neutral', () => {
           FunnelCounts,
           FunnelCounts,
         ]
-        expect(shown(merge(merge(a, b), c))).toEqual(shown(merge(a, merge(b, c))))
-        expect(shown(merge(a, b))).toEqual(shown(merge(b, a)))
-        expect(shown(merge(empty(), a))).toEqual(shown(a))
+        expect(told(merge(merge(a, b), c))).toEqual(told(merge(a, merge(b, c))))
+        expect(told(merge(a, b))).toEqual(told(merge(b, a)))
+        expect(told(merge(empty(), a))).toEqual(told(a))
       },
     ),
   )
@@ -190,7 +176,7 @@ test('spreading the users over fold groups changes nothing', () => {
         return group.close()
       }
       const merged = usersOf(events).map(foldGroup).reduce(merge, empty())
-      expect(shown(merged)).toEqual(counted(spec, events))
+      expect(told(merged)).toEqual(counted(spec, events))
     }),
   )
 })

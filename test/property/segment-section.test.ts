@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { SESSION_ID_PATH } from '../../src/segment/columns.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import { packSections, sectionAlone } from '../../src/segment/pack.ts'
 import { placeOf, READ_GROUP_COUNTS, type Place } from '../../src/segment/place.ts'
@@ -8,8 +9,10 @@ import {
   decodeSection,
   encodeSection,
   joinSections,
+  propertyPathsOf,
   splitByReadGroup,
   type EncodedSection,
+  type RowsProperty,
   type SectionRows,
 } from '../../src/segment/section.ts'
 
@@ -17,6 +20,7 @@ interface Row {
   readonly userNumber: number
   readonly timeMs: number
   readonly id: readonly [number, number]
+  readonly sessionId?: string | null
   readonly properties: readonly (readonly [string, Value])[]
 }
 
@@ -42,6 +46,8 @@ const path = fc.oneof(
     'rows',
     'ids',
     'bloom',
+    'session',
+    'sessionIds',
     'é\0',
   ),
   fc.string(),
@@ -58,6 +64,11 @@ const row: fc.Arbitrary<Row> = fc.record({
     fc.integer({ min: 0, max: 86_399_999 }),
   ),
   id: fc.tuple(word, word),
+  // Most events have none.
+  sessionId: fc.option(fc.oneof(fc.constantFrom('', '1', 's', '\0'), fc.string()), {
+    nil: null,
+    freq: 1,
+  }),
   properties: fc.uniqueArray(fc.tuple(path, value), { maxLength: 5, selector: ([name]) => name }),
 })
 const few = fc.array(row, { maxLength: 12 })
@@ -163,10 +174,31 @@ describe('a section', () => {
     expect(textsOf(read).sort()).toEqual(expected.sort())
   })
 
-  test('of 200 properties is not cut', () => {
-    const properties = Array.from({ length: 200 }, (_, n) => [`p${n}`, n] as const)
-    const read = throughPack(built([{ userNumber: 1, timeMs: 2, id: [3, 4], properties }]), 1)
-    expect([read.isCut, read.properties.size]).toEqual([false, 200])
+  test.each([
+    [200, false],
+    [201, true],
+  ])('of %i properties is cut: %s, and keeps its session ids', (count, isCut) => {
+    const properties = Array.from({ length: count }, (_, n) => [`p${n}`, n] as const)
+    const one = { userNumber: 1, timeMs: 2, id: [3, 4] as const, properties }
+    for (const sessionId of [null, 's']) {
+      // Fewer rows have a session id than any of the properties.
+      const read = throughPack(built([one, { ...one, sessionId }]), 1)
+      const ids = read.properties.get(SESSION_ID_PATH)
+      expect([read.isCut, read.properties.size]).toEqual([isCut, sessionId === null ? 200 : 201])
+      expect(ids?.values).toEqual(sessionId === null ? undefined : [null, 's'])
+    }
+  })
+
+  test('without session ids has no column of them', () => {
+    const without = { userNumber: 1, timeMs: 2, id: [3, 4] as const, properties: [] }
+    const columnsOf = (sessionId: string | null) => [
+      ...encodeSection(built([{ ...without, sessionId }]), 1).columns.keys(),
+    ]
+    expect(columnsOf(null)).toEqual(['user', 'time', 'ids'])
+    expect(columnsOf('s')).toEqual(['user', 'time', 'ids', 'session', 'sessionIds'])
+    const { columns } = packSections([encodeSection(built([{ ...without, sessionId: 's' }]), 1)])
+      .sections[0]!
+    expect(propertyPathsOf({ columns })).toEqual([])
   })
 
   test('is built of the first 1,000 properties, and says that it is cut', () => {
@@ -268,7 +300,7 @@ describe('sections', () => {
   test('have columns whose names can be stored', () => {
     const section = openSectionBuilder('shop', 20_000)
     const properties = '{"\\ud800":1,"\\ud801":2,"a":{"\\udfff":3}}'
-    section.add({ userNumber: 1, timeMs: 2, id: Uint32Array.of(3, 4), properties })
+    section.add({ userNumber: 1, timeMs: 2, id: Uint32Array.of(3, 4), sessionId: 's', properties })
     for (const name of encodeSection(section.build(), 1).columns.keys())
       expect(Buffer.from(name).toString()).toBe(name)
   })
@@ -276,9 +308,10 @@ describe('sections', () => {
 
 function built(given: readonly Row[]): SectionRows {
   const section = openSectionBuilder('shop', 20_000)
-  for (const { userNumber, timeMs, id, properties } of given) {
+  for (const { userNumber, timeMs, id, sessionId = null, properties } of given) {
     const members = properties.map(([name, of]) => `${JSON.stringify(name)}:${jsonOf(of)}`)
-    section.add({ userNumber, timeMs, id: Uint32Array.from(id), properties: `{${members.join()}}` })
+    const sent = { sessionId, properties: `{${members.join()}}` }
+    section.add({ userNumber, timeMs, id: Uint32Array.from(id), ...sent })
   }
   return section.build()
 }
@@ -320,9 +353,9 @@ function decoded(encoded: EncodedSection, count: number): SectionRows {
 }
 
 /** A row as text; -0 reads as 0, from which no question tells it apart. */
-function textOf({ userNumber, timeMs, id, properties }: Row): string {
+function textOf({ userNumber, timeMs, id, sessionId = null, properties }: Row): string {
   const named = properties.map(([name, of]) => JSON.stringify([name, typeof of, String(of)]))
-  return [userNumber, timeMs, ...id, ...named.sort()].join(' ')
+  return [userNumber, timeMs, ...id, JSON.stringify(sessionId), ...named.sort()].join(' ')
 }
 
 function textsOf({ rowCount, userNumber, timeMs, ids, properties }: SectionRows): string[] {
@@ -331,12 +364,17 @@ function textsOf({ rowCount, userNumber, timeMs, ids, properties }: SectionRows)
       userNumber: userNumber[at]!,
       timeMs: timeMs[at]!,
       id: [ids[2 * at]!, ids[2 * at + 1]!],
+      sessionId: sessionIdOf(properties.get(SESSION_ID_PATH), at),
       properties: [...properties].flatMap(([name, { codes, values }]) => {
         const of = values[codes[at]!]!
-        return of === null ? [] : [[name, of] as const]
+        return of === null || name === SESSION_ID_PATH ? [] : [[name, of] as const]
       }),
     }),
   )
+}
+
+function sessionIdOf(sessions: RowsProperty | undefined, row: number): string | null {
+  return (sessions?.values[sessions.codes[row]!] ?? null) as string | null
 }
 
 /** Runs of equal keys: the numbers of each key, then how many there are. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { declareFunnel } from '../../../src/analysis/funnel.ts'
 import { caseIds, runnableCases, specOf, WAITING } from '../../support/funnel-cases.ts'
-import { byValue, foldFunnel } from '../../support/funnel-oracle.ts'
+import { foldFunnel } from '../../support/fold-funnel.ts'
+import { byValue } from '../../support/funnel-oracle.ts'
 
 test.each(runnableCases())('$id is answered as worked out', (worked) => {
   const spec = specOf(worked)

@@ -10,7 +10,7 @@ import {
 import { declareFunnel } from '../../../src/analysis/funnel.ts'
 import type { FunnelCounts } from '../../../src/analysis/tally.ts'
 import type { TestEvent } from '../../support/columns.ts'
-import { foldFunnel } from '../../support/funnel-oracle.ts'
+import { foldFunnel } from '../../support/fold-funnel.ts'
 
 const named = (...names: string[]): FunnelStep => ({
   ...PLAIN_STEP,

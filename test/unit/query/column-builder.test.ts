@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { isSampledText } from '../../../src/event/bucket.ts'
 import { DAY_MS } from '../../../src/event/day.ts'
+import { SESSION_ID_PATH } from '../../../src/segment/columns.ts'
 import { openColumnBuilder } from '../../../src/query/column-builder.ts'
 import type { CodedColumn } from '../../../src/segment/columns.ts'
 
@@ -8,7 +10,10 @@ const cellsOf = ({ codes, values }: CodedColumn) => [...codes].map((code) => val
 test('runs hold what was added, by day and name, in its order', () => {
   const builder = openColumnBuilder(['path', 'cart.total'], null)
   const add = (eventTimeMs: number, userId: string, eventName: string, properties: object) =>
-    builder.add({ eventTimeMs, userId, eventName, properties: JSON.stringify(properties) })
+    builder.add({
+      ...{ eventTimeMs, userId, eventName, sessionId: null },
+      properties: JSON.stringify(properties),
+    })
   add(DAY_MS - 1, 'ada', 'view', { path: '/b' })
   add(DAY_MS, 'ada', 'view', { path: '/a' })
   add(DAY_MS, 'bob', 'view', { path: null, cart: { total: 1 } })
@@ -49,6 +54,7 @@ test('values take the place of users, by their text; events without one are left
   for (const [index, org] of [1, 'x', null, '1', undefined, true, [1], 'true'].entries())
     builder.add({
       ...{ eventTimeMs: index, userId: 'ada', eventName: org === null ? 'left out' : 'e' },
+      sessionId: null,
       properties: JSON.stringify({ org }),
     })
   const { days, userCount } = builder.build()
@@ -63,7 +69,7 @@ test('values take the place of users, by their text; events without one are left
 
 test('times before 1970 are of days below 0', () => {
   const builder = openColumnBuilder([], null)
-  builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', properties: '' })
+  builder.add({ eventTimeMs: -1, userId: 'a', eventName: 'e', sessionId: null, properties: '' })
   const [first] = builder.build().days
   expect(first!.day).toBe(-1)
   expect([...first!.runs[0]!.timeMs]).toEqual([DAY_MS - 1])
@@ -73,7 +79,7 @@ test('a dictionary has null first and no value twice, and all runs share it', ()
   const builder = openColumnBuilder(['p'], null)
   for (const [index, p] of ['x', null, 'y', 'x', true, [1]].entries())
     builder.add({
-      ...{ eventTimeMs: index * DAY_MS, userId: 'a', eventName: 'e' },
+      ...{ eventTimeMs: index * DAY_MS, userId: 'a', eventName: 'e', sessionId: null },
       properties: JSON.stringify({ p }),
     })
   const { days } = builder.build()
@@ -84,6 +90,40 @@ test('a dictionary has null first and no value twice, and all runs share it', ()
 
 test('properties are not parsed where none is asked about', () => {
   const builder = openColumnBuilder([], null)
-  builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', properties: '' })
+  builder.add({ eventTimeMs: 0, userId: 'a', eventName: 'e', sessionId: null, properties: '' })
   expect(builder.build().days[0]!.runs[0]!.properties.size).toBe(0)
+})
+
+test('session ids are a column where they are asked about, and no property of the event is one', () => {
+  const builder = openColumnBuilder([SESSION_ID_PATH, 'p'], null)
+  const properties = JSON.stringify({ [SESSION_ID_PATH]: 'sent', p: 1 })
+  for (const [index, sessionId] of ['a', null, 'a', ''].entries())
+    builder.add({ eventTimeMs: index, userId: 'u', eventName: 'e', sessionId, properties })
+  const [run] = builder.build().days[0]!.runs
+  expect(cellsOf(run!.properties.get(SESSION_ID_PATH)!)).toEqual(['a', null, 'a', ''])
+  expect(cellsOf(run!.properties.get('p')!)).toEqual([1, 1, 1, 1])
+})
+
+test('session ids can be counted, without parsing any property', () => {
+  const builder = openColumnBuilder([SESSION_ID_PATH], SESSION_ID_PATH)
+  for (const [index, sessionId] of ['a', null, 'b', 'a'].entries())
+    builder.add({ eventTimeMs: index, userId: 'u', eventName: 'e', sessionId, properties: '' })
+  const { days, userIds } = builder.build()
+  expect(userIds).toEqual(['a', 'b'])
+  expect([...days[0]!.runs[0]!.user]).toEqual([0, 1, 0])
+})
+
+test('of a sample only the values that are of it are counted', () => {
+  const builder = openColumnBuilder([], 'org', 0.3)
+  const orgs = Array.from({ length: 60 }, (_, index) => `org ${index % 20}`)
+  const kept = orgs.filter((org) => isSampledText(org, 0.3))
+  const added = orgs.filter((org, index) =>
+    builder.add({
+      ...{ eventTimeMs: index, userId: 'u', eventName: 'e', sessionId: null },
+      properties: JSON.stringify({ org }),
+    }),
+  )
+  expect(added).toEqual(kept)
+  expect(builder.build().userIds).toEqual([...new Set(kept)])
+  expect(kept.length).toBeGreaterThan(0)
 })
