@@ -90,8 +90,8 @@ function drawn(counts: readonly Recount[], differingCount: number): string {
 
 function remedy(differing: readonly Recount[]): string {
   const fresh = differing.reduce((sum, count) => sum + count.fresh, 0)
-  if (fresh === 0) return 'rows and segments differ, and nothing waits to be sealed'
-  return `${fresh} events may wait to be sealed: \`npx thousandfold seal --once\`, then recount again`
+  if (fresh === 0) return 'rows and segments differ, and nothing newer waits to be sealed'
+  return `${fresh} events wait to be sealed: \`npx thousandfold seal --once\`, then recount again`
 }
 
 function dateOf({ day }: Recount): string {

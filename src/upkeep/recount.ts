@@ -19,7 +19,7 @@ export interface Recount {
   readonly stored: number
   /** Those of users who are erased: segments have them or not, depending on what was sealed before (ADR 9). */
   readonly erased: number
-  /** Those received after the segments were last complete: they may wait to be sealed. */
+  /** Those received after the newest that is sealed: they wait for it. */
   readonly fresh: number
   /** What segments count, and by them `GET /v1/counts`. */
   readonly sealed: number
@@ -75,7 +75,7 @@ async function recountDays(
       countOf(tally, section.day, section.eventName).sealed += section.rowCount
   }
   const limit = pLimit(PARTITIONS_IN_FLIGHT_MAX)
-  const partition = { projectId, event, erased, asOfMs: root?.asOfMs ?? 0 }
+  const partition = { projectId, event, erased, sealedMs: root?.newestReceivedAtMs ?? 0 }
   for await (const { bucketDays } of stores.eventBuckets.list(projectId, firstDay, lastDay))
     await limit.map(bucketDays, (bucketDay) =>
       countRows(stores, { ...partition, ...bucketDay }, tally),
@@ -89,11 +89,11 @@ async function countRows(
     readonly projectId: string
     readonly event: string | null
     readonly erased: ErasedSet
-    readonly asOfMs: number
+    readonly sealedMs: number
   },
   tally: Tally,
 ): Promise<void> {
-  const { projectId, bucket, day, event, erased, asOfMs } = partition
+  const { projectId, bucket, day, event, erased, sealedMs } = partition
   const seen = new Set<string>()
   const scan = { projectId, bucket, day, withProperties: false, withReceivedAt: true }
   for await (const page of events.scan(scan))
@@ -104,7 +104,7 @@ async function countRows(
       const count = countOf(tally, day, eventName)
       count.stored++
       if (receivedAtMs <= erased.erasedAtMs(userId)) count.erased++
-      if (receivedAtMs > asOfMs) count.fresh++
+      if (receivedAtMs > sealedMs) count.fresh++
     }
 }
 
