@@ -23,6 +23,7 @@ const State = z.object({
   seed: z.string(),
   startMs: z.number(),
   endMs: z.number(),
+  visitorCount: z.number().int(),
   /** In the order of sending: that many are known to be taken. */
   sentCount: z.number().int(),
   isFilled: z.boolean(),
@@ -46,7 +47,8 @@ export interface DemoProject {
  */
 export async function findDemo(
   { DATA_DIR }: Config,
-  { url, adminKey }: RunningService,
+  { url, adminKey }: Pick<RunningService, 'url' | 'adminKey'>,
+  visitorCount = VISITOR_COUNT,
 ): Promise<DemoProject | null> {
   const admin = { url, headers: { authorization: `Bearer ${adminKey}` } }
   const { projects } = Listed.parse(await requestJson(admin, '/v1/projects'))
@@ -62,7 +64,7 @@ export async function findDemo(
     await requestJson(admin, '/v1/projects', { name: NAME }),
   )
   const endMs = clock.nowMs()
-  const shop = { seed: NAME, startMs: endMs - RANGE_DAYS * DAY_MS, endMs }
+  const shop = { seed: NAME, startMs: endMs - RANGE_DAYS * DAY_MS, endMs, visitorCount }
   await keepKeys(DATA_DIR, id, { name: NAME, writeKey, readKey })
   await saveState(DATA_DIR, { projectId: id, ...shop, sentCount: 0, isFilled: false })
   return { id, name: NAME, writeKey, readKey, isFilled: false }
@@ -75,7 +77,7 @@ export async function findDemo(
  */
 export async function fillDemo(
   { DATA_DIR }: Config,
-  { url }: RunningService,
+  { url }: Pick<RunningService, 'url'>,
   { writeKey }: DemoProject,
   options: { readonly signal: AbortSignal; readonly note: (text: string) => void },
 ): Promise<number> {
@@ -99,7 +101,7 @@ export async function fillDemo(
 /** In the order of sending. Made some visitors at a time: the service answers in between. */
 async function eventsInOrder(shop: State, signal: AbortSignal): Promise<DemoEvent[]> {
   const sendings: DemoSending[] = []
-  for (let visitor = 0; visitor < VISITOR_COUNT; visitor++) {
+  for (let visitor = 0; visitor < shop.visitorCount; visitor++) {
     for (const sending of visitorEvents(shop, visitor)) sendings.push(sending)
     if (visitor % VISITORS_PER_TURN === 0) await nextTurn()
     signal.throwIfAborted()
