@@ -12,14 +12,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   seal: ['event', 'segment', 'store'],
   query: ['event', 'wire', 'segment', 'analysis', 'store'],
   upkeep: ['event', 'segment', 'store', 'seal', 'query'],
+  demo: ['event'],
   http: ['wire', 'ingest', 'query', 'upkeep', 'store'],
   cli: [
     ...['event', 'wire', 'segment', 'analysis', 'store', 'ingest', 'seal', 'query', 'upkeep'],
-    'embedded',
+    ...['demo', 'embedded'],
   ],
   embedded: [
     ...['event', 'wire', 'segment', 'analysis', 'store', 'ingest', 'seal', 'query', 'upkeep'],
-    'cli',
+    ...['demo', 'cli'],
   ],
   sdk: ['wire'],
   dashboard: ['wire'],
@@ -40,7 +41,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['http'],
   'lru-cache': ['store', 'seal', 'query'],
-  'p-limit': ['ingest', 'store', 'seal', 'query', 'http', 'cli'],
+  'p-limit': ['ingest', 'store', 'seal', 'query', 'upkeep', 'http', 'cli'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
   re2js: ['analysis'],
@@ -48,7 +49,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
 }
 
 /** The pure folders: no clock, no network, no files. */
-const PURE = ['event', 'segment', 'analysis']
+const PURE = ['event', 'segment', 'analysis', 'demo']
 const PURE_MODULES = ['node:assert', 'node:buffer', 'node:crypto', 'node:zlib', 're2js']
 
 const files = sourcesOf('src')
