@@ -44,8 +44,8 @@ function stepsOf({ steps }: FunnelQuery): Step[] {
 
 type QueryStep = FunnelQuery['steps'][number]
 
-// A null is a missing value, in a question as in an event.
-function conditionOf({ property, op, value }: QueryStep['where'][number]): Condition {
+/** Makes a condition as asked what is tested. A null is a missing value, in a question as in an event. */
+export function conditionOf({ property, op, value }: QueryStep['where'][number]): Condition {
   if (value === null && op === 'eq') return { property, op: 'isNotSet' }
   if (value === null && op === 'ne') return { property, op: 'isSet' }
   return { property, op, value: value ?? undefined }
