@@ -9,6 +9,7 @@ import { docsRoutes } from './docs.ts'
 import { eventRoutes } from './events.ts'
 import { funnelRoutes } from './funnels.ts'
 import { healthRoutes, type Health } from './health.ts'
+import { lookupRoutes } from './lookups.ts'
 import { projectRoutes } from './projects.ts'
 import { userRoutes } from './users.ts'
 
@@ -28,6 +29,7 @@ export function allRoutes(dependencies: {
     routes: [
       eventRoutes({ ...gate, ingest }),
       funnelRoutes({ ...gate, ...questions }),
+      lookupRoutes({ ...gate, ...questions }),
       countRoutes({ ...gate, ...questions }),
       userRoutes({ ...gate, ...questions, ...upkeep }),
       projectRoutes({ ...gate, ...upkeep }),

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Stores } from '../store/stores.ts'
 import { openAdmission } from './admission.ts'
+import { openCatalogue } from './catalogue.ts'
 import { openCountQuestions } from './counts.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openFreshness, type SealNow } from './freshness.ts'
@@ -10,6 +11,7 @@ import { openFunnelQuestions } from './funnel.ts'
 import { openFunnelUserLists } from './funnel-users.ts'
 import { openPins } from './pins.ts'
 import { openRawEvents } from './raw-events.ts'
+import { openSearch } from './search.ts'
 import { openSegmentUsers } from './segment-users.ts'
 import { openSegments } from './segments.ts'
 import { openUserEvents } from './user-events.ts'
@@ -78,6 +80,19 @@ export function openQuestions(dependencies: {
         kind: 'counts',
         inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
         metrics,
+      }),
+    }),
+    search: openSearch({
+      ...{ stores, clock, metrics },
+      limits: { readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX, queryTimeoutMs },
+      admit: openAdmission({
+        ...{ kind: 'search', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics },
+      }),
+    }),
+    catalogue: openCatalogue({
+      ...{ stores, clock, readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX },
+      admit: openAdmission({
+        ...{ kind: 'names', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics },
       }),
     }),
     userEvents: openUserEvents({
