@@ -22,7 +22,10 @@ async function pageOf(project: TestProject, query: object): Promise<Page> {
 }
 
 /** All pages, one after the other; none has more than its limit. */
-async function allOf(project: TestProject, query: object & { limit?: number }): Promise<ListedEvent[]> {
+async function allOf(
+  project: TestProject,
+  query: Record<string, unknown> & { limit?: number },
+): Promise<ListedEvent[]> {
   const events: ListedEvent[] = []
   let cursor: string | undefined
   do {
