@@ -82,28 +82,33 @@ export function openQuestions(dependencies: {
         metrics,
       }),
     }),
+    ...openLookups({ stores, limits, clock, metrics }),
+  }
+}
+
+/** Questions for what is stored as it was sent, and for what there is to ask about. */
+function openLookups({
+  stores,
+  limits,
+  clock,
+  metrics,
+}: Pick<Parameters<typeof openQuestions>[0], 'stores' | 'limits' | 'clock' | 'metrics'>) {
+  const readsInFlightMax = limits.QUERY_READS_IN_FLIGHT_MAX
+  const admitOf = (kind: 'search' | 'names' | 'user', inFlightMax: number) =>
+    openAdmission({ kind, inFlightMax, metrics })
+  return {
     search: openSearch({
       ...{ stores, clock, metrics },
-      limits: { readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX, queryTimeoutMs },
-      admit: openAdmission({
-        ...{ kind: 'search', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics },
-      }),
+      limits: { readsInFlightMax, queryTimeoutMs: limits.QUERY_TIMEOUT_MS },
+      admit: admitOf('search', limits.QUERIES_IN_FLIGHT_MAX),
     }),
     catalogue: openCatalogue({
-      ...{ stores, clock, readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX },
-      admit: openAdmission({
-        ...{ kind: 'names', inFlightMax: limits.QUERIES_IN_FLIGHT_MAX, metrics },
-      }),
+      ...{ stores, clock, readsInFlightMax },
+      admit: admitOf('names', limits.QUERIES_IN_FLIGHT_MAX),
     }),
     userEvents: openUserEvents({
-      ...stores,
-      readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
-      admit: openAdmission({
-        kind: 'user',
-        inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
-        metrics,
-      }),
-      clock,
+      ...{ ...stores, clock, readsInFlightMax },
+      admit: admitOf('user', readsInFlightMax),
     }),
   }
 }

@@ -27,15 +27,9 @@ export const SearchQuery = z
         description: 'As answers tell it: anon: and the anonymous id where there is no other.',
       }),
     where,
-    limit: z
-      .number()
-      .int()
-      .min(1)
-      .max(SEARCH_EVENTS_MAX)
-      .default(100)
-      .meta({
-        description: 'Events a page, at most: a page may have fewer, or none, and a cursor.',
-      }),
+    limit: z.number().int().min(1).max(SEARCH_EVENTS_MAX).default(100).meta({
+      description: 'Events a page, at most: a page may have fewer, or none, and a cursor.',
+    }),
     cursor: z
       .string()
       .min(1)
