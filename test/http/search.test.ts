@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { bucketOf } from '../../src/event/bucket.ts'
 import { openTestService, type ListedEvent, type TestProject } from '../support/service.ts'
 
 const service = await openTestService()
@@ -180,21 +179,51 @@ test('an erased user is not told of, but for what came after', async () => {
   expect(idsOf(await allOf(project, { userId: 'gone' }))).toEqual(['again'])
 })
 
-test('a page of a search that finds little ends early, and its cursors lead to the end', async () => {
-  const project = await service.createProject()
-  const userIds = Array.from({ length: 60 }, (_, index) => String(index))
-  expect(new Set(userIds.map(bucketOf)).size).toBe(60)
-  // 36,000 rows of one day: more than one page reads.
-  const events = Array.from({ length: 36_000 }, (_, index) => ({
-    ...{ event: index === 35_999 ? 'needle' : 'hay', userId: userIds[index % 60] },
+/** Events of one day, newest first, of so many users in turn; the last one is a needle. */
+const dayOfEvents = (count: number, userCount: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ event: index === count - 1 ? 'needle' : 'hay', userId: index % userCount },
     time: YESTERDAY_MS + DAY_MS - 1 - index * 10,
   }))
+
+test('a day of 1,000 buckets is told in pages, newest first', async () => {
+  const project = await service.createProject()
+  const events = dayOfEvents(4_000, 1_000)
   await project.store(events)
-  const first = await pageOf(project, { event: 'needle' })
-  expect(first.events).toEqual([])
-  expect(first.cursor).toBeTypeOf('string')
-  expect((await allOf(project, { event: 'needle' })).map(({ event }) => event)).toEqual(['needle'])
-  expect(await allOf(project, { event: 'needle', userId: '0' })).toEqual([])
+  const first = await pageOf(project, { limit: 150 })
+  const { events: next } = await pageOf(project, { limit: 150, cursor: first.cursor })
+  expect([...first.events, ...next].map(({ userId, time }) => [Number(userId), time])).toEqual(
+    events.slice(0, 300).map(({ userId, time }) => [userId, new Date(time).toISOString()]),
+  )
+})
+
+describe('36,000 events of one day', async () => {
+  const project = await service.createProject()
+  await project.store(dayOfEvents(36_000, 60))
+
+  test('are too many for one page of a search that finds little, and its cursors lead to the end', async () => {
+    const first = await pageOf(project, { event: 'needle' })
+    expect(first.events).toEqual([])
+    expect(first.cursor).toBeTypeOf('string')
+    expect((await allOf(project, { event: 'needle' })).map(({ event }) => event)).toEqual([
+      'needle',
+    ])
+    expect(await allOf(project, { event: 'needle', userId: 0 })).toEqual([])
+  })
+
+  test('are not read on for a client that went away', async () => {
+    const cancelled = () =>
+      service.metric('query_duration_seconds_count{kind="search",outcome="CANCELLED"}')
+    const before = await cancelled()
+    const gone = new AbortController()
+    const asking = fetch(`${service.url}/v1/events/search`, {
+      ...{ method: 'POST', body: '{"event":"none"}', signal: gone.signal },
+      headers: { authorization: `Bearer ${project.readKey}` },
+    })
+    setTimeout(() => gone.abort(), 50)
+    await expect(asking).rejects.toThrow()
+    await expect.poll(cancelled, { timeout: 10_000 }).toBe(before + 1)
+  })
 })
 
 test('properties leave as they came, large numbers and all', async () => {
