@@ -60,8 +60,8 @@ function conditioned({ steps, exclude }: FunnelQuery): {
 
 type QueryStep = FunnelQuery['steps'][number]
 
-// A null is a missing value, in a question as in an event.
-function conditionOf({ property, op, value }: QueryStep['where'][number]): Condition {
+/** Makes a condition as asked what is tested. A null is a missing value, in a question as in an event. */
+export function conditionOf({ property, op, value }: QueryStep['where'][number]): Condition {
   if (value === null && op === 'eq') return { property, op: 'isNotSet' }
   if (value === null && op === 'ne') return { property, op: 'isSet' }
   return { property, op, value: value ?? undefined }

@@ -70,7 +70,9 @@ async function recountDays(
   if (root !== null) {
     const range = { startMs: firstDay * DAY_MS, endMs: (lastDay + 1) * DAY_MS }
     const eventNames = event === null ? null : [event]
-    const found = await sectionsOf(stores.snapshots, root, { projectId, range, eventNames, nowMs })
+    const found = await sectionsOf(stores.snapshots, root, {
+      ...{ projectId, range, eventNames, history: null, nowMs },
+    })
     for (const { section } of found)
       countOf(tally, section.day, section.eventName).sealed += section.rowCount
   }

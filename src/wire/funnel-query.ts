@@ -8,11 +8,11 @@ const STEPS_MAX = 32
 const CONDITIONS_MAX = 50
 const VALUES_MAX = 1_000
 /** A pattern is tried on every value that a property has, and costs more than any other condition. */
-const PATTERNS_MAX = 20
+export const PATTERNS_MAX = 20
 const EXCLUSIONS_MAX = 32
 const HELD_MAX = 8
 
-const eventName = z.string().min(1).max(200)
+export const eventName = z.string().min(1).max(200)
 const propertyPath = z
   .string()
   .min(1)
@@ -43,7 +43,7 @@ const Condition = z
     examples: [{ property: 'path', op: 'eq', value: '/pricing' }],
   })
 
-const where = z.array(Condition).max(CONDITIONS_MAX).default([])
+export const where = z.array(Condition).max(CONDITIONS_MAX).default([])
 const Matcher = z.strictObject({ event: eventName, where })
 const alternative = z.union([eventName.transform((event) => ({ event, where: [] })), Matcher])
 
@@ -112,7 +112,7 @@ const duration = z
   })
 
 /** A day, meant in the question's time zone, or a moment: ISO 8601 with a zone, or ms since 1970. */
-const moment = z.union([z.string().max(64), z.number().int()]).meta({
+export const moment = z.union([z.string().max(64), z.number().int()]).meta({
   description:
     'A date, meant as the start of that day in timeZone, ISO 8601 with a zone, or milliseconds since 1970. ' +
     'The default is the last 30 days.',
