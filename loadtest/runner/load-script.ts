@@ -20,10 +20,8 @@ export async function loadScript(path: string): Promise<Script> {
     platform: 'neutral',
     target: 'es2022',
     external: ['k6', 'k6/*'],
-    sourcemap: 'inline',
     logLevel: 'silent',
   })
-  process.setSourceMapsEnabled(true)
   const run = compileFunction(outputFiles[0]!.text, ['module', 'exports', 'require', '__ENV'], {
     filename: `${path}.bundle.js`,
   }) as (

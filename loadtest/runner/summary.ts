@@ -22,7 +22,7 @@ const HEADINGS: readonly [heading: string, has: RegExp][] = [
   ['EXECUTION', /^(iteration|dropped_iterations|vus|group_duration)/],
   ['NETWORK', /^data_/],
 ]
-const NAME_WIDTH = 42
+const NAME_WIDTH = 40
 
 /** What k6 gives to `handleSummary`: the metrics with their values and thresholds, and how long it took. */
 export function summaryData({ metrics, thresholds, elapsedMs }: Summary) {
@@ -135,7 +135,7 @@ function plain(value: number): string {
 }
 
 function label(name: string): string {
-  return `    ${`${name} `.padEnd(NAME_WIDTH, '.')}:`
+  return `    ${name.padEnd(NAME_WIDTH, '.')}:`
 }
 
 function mark(isGood: boolean): string {

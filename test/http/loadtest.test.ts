@@ -29,7 +29,7 @@ describe('smoke', () => {
   test('passes against a service that is well, and leaves no project behind', async () => {
     const ended = await run('smoke', WELL)
     expect([ended.errors, broken(ended.out), ended.code]).toEqual(['', [], 0])
-    expect(ended.out).toMatch(/checks_succeeded \.+: 100\.00%/)
+    expect(ended.out).toMatch(/checks_succeeded\.+: 100\.00%/)
     expect(await projectCount()).toBe(0)
   })
 
