@@ -34,9 +34,9 @@ export const options: Options = {
     ...ledgerThresholds,
     checks: ['rate==1'],
     http_req_failed: ['rate==0'],
-    'http_req_duration{name:one step}': [`p(95)<${P95_MS}`],
+    'http_req_duration{name:one_step}': [`p(95)<${P95_MS}`],
     'http_req_duration{name:journey}': [`p(95)<${P95_MS}`],
-    'http_req_duration{name:by country}': [`p(95)<${2 * P95_MS}`],
+    'http_req_duration{name:by_country}': [`p(95)<${2 * P95_MS}`],
     dropped_iterations: ['count==0'],
   },
   setupTimeout: '15m',
@@ -54,7 +54,7 @@ export async function setup(): Promise<Project> {
 export async function askOneStep(project: Project): Promise<void> {
   const { windowMs } = journeyFunnel(project, serialOf(0))
   const steps = [{ event: stepNames(project)[0]! }]
-  const users = usersOf(await askFunnel(project, 'one step', { steps, windowMs }))
+  const users = usersOf(await askFunnel(project, 'one_step', { steps, windowMs }))
   check(users, { 'one step has all its users': ([count]) => count === USERS })
 }
 
@@ -65,7 +65,7 @@ export async function askJourney(project: Project): Promise<void> {
 
 export async function askByCountry(project: Project): Promise<void> {
   const query = { ...journeyFunnel(project, serialOf(2)), breakdown: { property: 'country' } }
-  const answer = await askFunnel(project, 'by country', query)
+  const answer = await askFunnel(project, 'by_country', query)
   check(answer?.breakdown ?? [], {
     'every country is there': (values) => values.length === Math.min(COUNTRY_COUNT, USERS),
     'all countries together have all users': (values) =>

@@ -35,7 +35,7 @@ const spikeEndS = CALM_S + SPIKE_S
 export const options: Options = {
   scenarios: {
     before: at(0, CALM_S, RATE, 5 * RATE),
-    spike: at(CALM_S, SPIKE_S, FACTOR * RATE, 10 * FACTOR * RATE),
+    spike: at(CALM_S, SPIKE_S, FACTOR * RATE, 5 * FACTOR * RATE),
     settling: at(spikeEndS, SETTLE_S, RATE, 20 * RATE),
     recovered: at(spikeEndS + SETTLE_S, CALM_S, RATE, 5 * RATE),
   },
