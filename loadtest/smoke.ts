@@ -15,7 +15,7 @@ import { numberFrom, secondsFrom } from './support/settings.ts'
 
 const RATE = numberFrom('RATE', 5, 1_000)
 const DURATION = `${secondsFrom('DURATION', '10s', 1)}s`
-const P95_MS = numberFrom('P95_MS', 1_000, 600_000)
+const P95_MS = numberFrom('P95_MS', 2_000, 600_000)
 const BATCH_USERS = 3 * CYCLE
 /** Scenarios take their users from ranges of their own. */
 const BATCHES_FROM = 100_000_000

@@ -81,6 +81,7 @@ async function wait(ms: number, stop: AbortSignal): Promise<boolean> {
     await delay(Math.ceil(ms), undefined, { signal: stop })
     return true
   } catch {
+    // Nothing but the stop makes a timer reject.
     return false
   }
 }

@@ -59,8 +59,7 @@ export async function runScript(path: string, options: RunOptions): Promise<Code
     return await runTest(run, options)
   } catch (error) {
     if (!(error instanceof RunError)) throw error
-    const { stack } = error.cause instanceof Error ? error.cause : error
-    options.printError(error.cause === undefined ? error.message : `${error.message}: ${stack}`)
+    options.printError(described(error))
     return error.code
   }
 }
@@ -84,7 +83,7 @@ async function runTest(run: Run, options: RunOptions): Promise<Code> {
     await stage(last, 'teardown', script.teardownTimeout, JSON.parse(setupData))
   } catch (error) {
     if (!(error instanceof RunError)) throw error
-    options.printError(`${error.message}: ${(error.cause as Error | undefined)?.stack ?? ''}`)
+    options.printError(described(error))
     code = error.code
   }
   const elapsedMs = run.nowMs() - run.startedMs
@@ -179,4 +178,8 @@ async function attempt<T>(code: Code, work: () => T | Promise<T>, said = 'the sc
   } catch (error) {
     throw error instanceof RunError ? error : new RunError(code, said, error)
   }
+}
+
+function described({ message, cause }: RunError): string {
+  return cause instanceof Error ? `${message}: ${cause.stack}` : message
 }
