@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importsOf, read, sourcesOf } from '../support/sources.ts'
+import { importsOf, importsWithin, read, sourcesOf } from '../support/sources.ts'
 
 /** Which folders a folder may import, beside itself and the plain files of `src`. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -131,6 +131,22 @@ describe('the outer world', () => {
   test('the pure folders wait for nothing', () => {
     const waiting = placesOf(/\basync\b|\bawait\b|\bPromise\b|\bsetTimeout\b/)
     expect(waiting.filter((file) => PURE.includes(folderOf(file) ?? ''))).toEqual([])
+  })
+})
+
+describe('a k6 script', () => {
+  const scripts = sourcesOf('loadtest').filter((file) => folderOf(file) !== 'runner')
+
+  test('imports only what k6 has and what is mounted with it', () => {
+    const wrong = scripts.flatMap((file) =>
+      importsWithin('loadtest', file)
+        .filter(({ isOurs, target }) =>
+          isOurs ? !scripts.includes(target) : packageOf(target) !== 'k6',
+        )
+        .map(({ target }) => `${file} -> ${target}`),
+    )
+    expect(scripts).toContain('smoke.ts')
+    expect(wrong).toEqual([])
   })
 })
 
