@@ -69,7 +69,7 @@ export function definitionOf(query: FunnelQuery, range: Range): string {
   const { windowMs, rangeBounds, entry } = query
   const [start, end] = [range.startMs, range.endMs].map((ms) => new Date(ms).toISOString())
   const later = rangeBounds === 'all' ? 'and so are later steps' : 'while later steps may be later'
-  const first = entry === 'first' ? 'the first entry there' : 'which is'
+  const first = entry === 'first' ? 'which is the first entry' : 'which is'
   return (
     `${countedOf(query)} by their ${chainOf(query)}, all within ${durationText(windowMs)} ` +
     `of the chain's first event, ${first} from ${start} to before ${end}, ` +
