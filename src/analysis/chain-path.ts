@@ -84,11 +84,17 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
     if (taken !== 0) tieValues?.write(moments, at, taken, chain.code)
   }
 
-  return (moments: Moments, { entry, last, taken }: FoundChain): Chain => {
+  /** Without `isPathAsked` only the entry and the steps of the chain are told. */
+  return (moments: Moments, { entry, last, taken }: FoundChain, isPathAsked: boolean): Chain => {
     chain.entryMs = moments.timeMs[entry]!
     chain.taken = taken
+    if (!isPathAsked) return chain
     count = 0
     for (let rest = taken; rest !== 0; rest &= rest - 1) steps[count++] = lowestStep(rest)
+    if (count === 1) {
+      take(moments, entry, 0, 0)
+      return chain
+    }
     goBack(moments, entry, last)
     for (let at = entry, j = START; j < count - 1; at++) {
       assert(at <= last)

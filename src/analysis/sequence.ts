@@ -36,6 +36,15 @@ const CLEAN_OPEN = 3
 const BEST = 4
 
 const NONE = -1
+/** So many entries of a unit are followed one after the other: most units have few. */
+const ONE_BY_ONE_MAX = 4
+
+/** The best chain found so far. */
+interface Best {
+  entry: number
+  furthest: number
+  taken: number
+}
 
 /**
  * Finds chains whose steps are in order.
@@ -161,16 +170,15 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
   }
 
   /** Takes the chains of an entry whose window is over, if they are better than what was found. */
-  function settle(entry: number, found: { entry: number; furthest: number; taken: number }): void {
-    const own = find(entry)
-    waiting[own]!--
-    const base = own * width
+  function settle(base: number, entry: number, found: Best): void {
     const furthest = highestStep(state[base + REACHED]!)
+    if (furthest < found.furthest) return
     if (!isPlain && (state[base + CLEAN]! & bitOf(furthest)) === 0) return
     const taken = takenAt(base, furthest)
-    const isAsFar = furthest === found.furthest
-    if (furthest < found.furthest || (isAsFar && !hasMoreSteps(taken, found.taken))) return
-    Object.assign(found, { entry: entryMoment[entry]!, furthest, taken })
+    if (furthest === found.furthest && !hasMoreSteps(taken, found.taken)) return
+    found.entry = entry
+    found.furthest = furthest
+    found.taken = taken
   }
 
   function makeRoom(entryCount: number): void {
@@ -187,18 +195,46 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
    * then the earliest entry. Null where there is none: each entry's furthest chains meet an excluded event.
    */
   function best(moments: Moments): FoundChain | null {
-    const active: number[] = []
     const found = { entry: NONE, furthest: NONE, taken: 0 }
     let entryCount = 0
+    for (let at = 0; at < moments.count && entryCount <= ONE_BY_ONE_MAX; at++)
+      entryCount += Number(isEntry(moments, at))
+    if (isOnlyFirst || entryCount <= ONE_BY_ONE_MAX) followEach(moments, found)
+    else followTogether(moments, found)
+    return found.entry === NONE ? null : foundFrom(moments, found)
+  }
+
+  function followEach(moments: Moments, found: Best): void {
+    for (let entry = 0; entry < moments.count; entry++) {
+      if (!isEntry(moments, entry)) continue
+      const endMs = moments.timeMs[entry]! + windowMs
+      open(0, moments, entry)
+      for (let at = entry + 1; at < moments.count && moments.timeMs[at]! <= endMs; at++) {
+        if (isPlain && isFull(0)) break
+        move(0, moments, at)
+      }
+      settle(0, entry, found)
+      // Nothing is further, and no entry left is earlier.
+      if (isOnlyFirst || (isPlain && found.furthest === stepCount - 1)) return
+    }
+  }
+
+  function followTogether(moments: Moments, found: Best): void {
+    const active: number[] = []
+    let entryCount = 0
     let settled = 0
+    const settleNext = () => {
+      const own = find(settled)
+      waiting[own]!--
+      settle(own * width, entryMoment[settled++]!, found)
+    }
     for (let at = 0; at < moments.count; at++) {
-      const any = moments.any[at]!
       const timeMs = moments.timeMs[at]!
       while (settled < entryCount && moments.timeMs[entryMoment[settled]!]! + windowMs < timeMs)
-        settle(settled++, found)
-      if (any === 0 && moments.excluded[at] === 0 && !isStrict) continue
+        settleNext()
+      if (moments.any[at] === 0 && moments.excluded[at] === 0 && !isStrict) continue
       for (const entry of active) if (waiting[entry]! > 0) move(entry * width, moments, at)
-      if (isEntry(moments, at) && !(isOnlyFirst && entryCount > 0)) {
+      if (isEntry(moments, at)) {
         makeRoom(entryCount)
         entryMoment[entryCount] = at
         parent[entryCount] = entryCount
@@ -207,17 +243,15 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
         active.push(entryCount++)
       }
       joinEqual(active)
-      if (isOnlyFirst && settled > 0) break
       // Nothing is further, and no open entry is earlier.
-      if (found.furthest === stepCount - 1 && isPlain) break
-      if (isPlain && settled < entryCount && isFull(find(settled))) break
+      if (isPlain && found.furthest === stepCount - 1) return
+      if (isPlain && settled < entryCount && isFull(find(settled) * width)) break
     }
-    while (settled < entryCount) settle(settled++, found)
-    return found.entry === NONE ? null : foundFrom(moments, found)
+    while (settled < entryCount) settleNext()
   }
 
-  function isFull(entry: number): boolean {
-    return (state[entry * width + REACHED]! & lastBit) !== 0
+  function isFull(base: number): boolean {
+    return (state[base + REACHED]! & lastBit) !== 0
   }
 
   function foundFrom(

@@ -18,7 +18,13 @@ export function openUnits(spec: FunnelSpec) {
   const isFirstAsked = steps.some(({ firstTime }) => firstTime !== null)
   const isWhole = hold.length === 0 && count !== 'sessions'
   const isStrict = order === 'strict'
+  const areSessions = count === 'sessions'
   const unit = openColumns(0)
+  /** By session and held values, the number of the unit. */
+  const numbers = new Map<number, number>()
+  let units = new Int32Array(16)
+  let ends = new Int32Array(17)
+  let next = new Int32Array(17)
 
   /** Takes the bits of steps that ask for a first event from all later ones. */
   function keepFirst({ timeMs, mask, first }: UserRows, from: number, to: number): void {
@@ -41,29 +47,29 @@ export function openUnits(spec: FunnelSpec) {
   const isPart = ({ timeMs, mask, excluded }: UserRows, row: number) =>
     timeMs[row]! >= entryStartMs && (isStrict || (mask[row]! | excluded[row]!) !== 0)
 
-  /** Returns, by row from `from` on, the number of its unit; -1 for none. */
-  function unitsOf(rows: UserRows, from: number, to: number): { units: Int32Array; count: number } {
-    const units = new Int32Array(to - from).fill(-1)
-    const numbers = new Map<string, number>()
+  /** Writes to `units`, by row from `from` on, the number of its unit, -1 for none. Returns how many there are. */
+  function numberUnits(rows: UserRows, from: number, to: number): number {
+    numbers.clear()
     let silentSession = 0
     let lastMs = -Infinity
     for (let row = from; row < to; row++) {
-      let session = ''
-      if (count === 'sessions') {
+      units[row - from] = -1
+      let session = 0
+      if (areSessions) {
         const timeMs = rows.timeMs[row]!
         if (timeMs < entryStartMs) continue
         const code = rows.session[row]!
         if (code === 0 && timeMs - lastMs > SESSION_SILENCE_MS) silentSession++
         if (code === 0) lastMs = timeMs
-        session = code === 0 ? `s${silentSession}` : `${code}`
+        session = code === 0 ? 2 * silentSession : 2 * code + 1
       }
       if (!isPart(rows, row) || (hold.length > 0 && rows.hold[row] === 0)) continue
-      const key = `${session} ${rows.hold[row]!}`
+      const key = session * HELD_MAX + rows.hold[row]!
       let number = numbers.get(key)
       if (number === undefined) numbers.set(key, (number = numbers.size))
       units[row - from] = number
     }
-    return { units, count: numbers.size }
+    return numbers.size
   }
 
   function copy(rows: UserRows, row: number, at: number): void {
@@ -87,18 +93,26 @@ export function openUnits(spec: FunnelSpec) {
       take(unit, 0, end)
       return
     }
-    const { units, count: unitCount } = unitsOf(rows, from, to)
-    const ends = new Int32Array(unitCount + 1)
-    for (const number of units) if (number >= 0) ends[number + 1]!++
-    for (let number = 0; number < unitCount; number++) ends[number + 1]! += ends[number]!
-    const next = ends.slice()
-    for (let row = from; row < to; row++) {
-      const number = units[row - from]!
-      if (number >= 0) copy(rows, row, next[number]!++)
+    if (units.length < to - from) {
+      units = new Int32Array(2 * (to - from))
+      ends = new Int32Array(2 * (to - from) + 1)
+      next = new Int32Array(2 * (to - from) + 1)
     }
+    const unitCount = numberUnits(rows, from, to)
+    ends.fill(0, 0, unitCount + 1)
+    for (let row = from; row < to; row++)
+      if (units[row - from] !== -1) ends[units[row - from]! + 1]!++
+    next[0] = 0
+    for (let number = 1; number <= unitCount; number++)
+      next[number] = ends[number]! += ends[number - 1]!
+    for (let row = from; row < to; row++)
+      if (units[row - from] !== -1) copy(rows, row, next[units[row - from]!]!++)
     for (let number = 0; number < unitCount; number++) take(unit, ends[number]!, ends[number + 1]!)
   }
 }
+
+/** Above what combinations of held values are numbered with. */
+const HELD_MAX = 2 ** 27
 
 type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
 

@@ -1,5 +1,5 @@
 import { openAnyOrder } from './any-order.ts'
-import { openChain, openPaths, type Chain } from './chain-path.ts'
+import { openPaths, type Chain } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
 import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
@@ -33,28 +33,34 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const findChains = openSearch(spec, isValueAsked ? texts : null, areTimesAsked || isValueAsked)
   const cut = openUnits(spec)
   let masked = new Uint32Array(0)
+  let take: TakeChain = () => undefined
+  const takeWhole = isValueAsked
+    ? (chain: Chain) => take(chain, valueOf(breakdown, chain), BOTH)
+    : (chain: Chain) => take(chain, 0, WHOLE)
+
+  function takeUnit(events: UnitEvents, from: number, to: number): void {
+    findChains(events, from, to, takeWhole)
+    if (isEvery) takeValues(events, from, to)
+  }
 
   /** Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. */
-  function takeValues(events: UnitEvents, from: number, to: number, take: TakeChain): void {
+  function takeValues(events: UnitEvents, from: number, to: number): void {
     if (masked.length < to) masked = new Uint32Array(2 * to)
     const codes = new Set<number>()
     for (let row = from; row < to; row++) if (events.mask[row] !== 0) codes.add(events.code[row]!)
     for (const code of codes) {
       for (let row = from; row < to; row++)
         masked[row] = events.code[row] === code ? events.mask[row]! : 0
-      findChains({ ...events, mask: masked }, from, to, (chain) => take(chain, code, VALUE))
+      const { timeMs, excluded } = events
+      const ofCode = { timeMs, excluded, mask: masked, code: events.code }
+      findChains(ofCode, from, to, (chain) => take(chain, code, VALUE))
     }
   }
 
-  return (rows: UserRows, from: number, to: number, take: TakeChain): void =>
-    cut(rows, from, to, (events, unitFrom, unitTo) => {
-      if (isValueAsked)
-        findChains(events, unitFrom, unitTo, (chain) =>
-          take(chain, valueOf(breakdown, chain), BOTH),
-        )
-      else findChains(events, unitFrom, unitTo, (chain) => take(chain, 0, WHOLE))
-      if (isEvery) takeValues(events, unitFrom, unitTo, take)
-    })
+  return (rows: UserRows, from: number, to: number, takeChain: TakeChain): void => {
+    take = takeChain
+    cut(rows, from, to, takeUnit)
+  }
 }
 
 /** Opens the search for the chains of a unit. */
@@ -78,13 +84,7 @@ function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: bool
   const moves = openMoves(shape.stepCount, shape.optional)
   const sequences = openSequences(shape, moves, spec.entry === 'first')
   const pathOf = openPaths(shape, moves, tieValues)
-  const outline = openChain(shape.stepCount)
-  const chainOf = (found: FoundChain): Chain => {
-    if (isPathAsked) return pathOf(moments, found)
-    outline.entryMs = moments.timeMs[found.entry]!
-    outline.taken = found.taken
-    return outline
-  }
+  const chainOf = (found: FoundChain): Chain => pathOf(moments, found, isPathAsked)
   return (events: UnitEvents, from: number, to: number, take: (chain: Chain) => void): void => {
     cutMoments(moments, events, from, to)
     moves.forget()

@@ -43,7 +43,8 @@ interface RunRows {
  * for the time order within a user; takes memory for ROWS_MAX of them, or for those of one user.
  */
 export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
-  const readRun = openRunReader(spec, texts)
+  const asked = askedOf(spec)
+  const readRun = openRunReader(spec, texts, asked)
   const rows = grow(null, 1_024)
   const isAny = spec.order === 'any'
   let counts = new Uint32Array(0)
@@ -83,11 +84,11 @@ export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
           const at = ends[owner]!++
           rows.timeMs[at] = startMs + timeMs[row]!
           rows.mask[at] = columns.mask[row]!
-          rows.excluded[at] = columns.excluded[row]!
-          rows.first[at] = columns.first[row]!
-          rows.code[at] = columns.code[row]!
-          rows.session[at] = columns.session[row]!
-          rows.hold[at] = columns.hold[row]!
+          if (asked.excluded) rows.excluded[at] = columns.excluded[row]!
+          if (asked.first) rows.first[at] = columns.first[row]!
+          if (asked.code) rows.code[at] = columns.code[row]!
+          if (asked.session) rows.session[at] = columns.session[row]!
+          if (asked.hold) rows.hold[at] = columns.hold[row]!
         }
       }
   }
@@ -126,8 +127,21 @@ export function openUserRows(spec: FunnelSpec, texts: TextCodes) {
   }
 }
 
+/** Which columns matter; the others stay 0. */
+type Asked = Readonly<Record<Exclude<keyof UserRows, 'timeMs' | 'mask'>, boolean>>
+
+function askedOf({ exclude, steps, breakdown, count, hold }: FunnelSpec): Asked {
+  return {
+    excluded: exclude.length > 0,
+    first: steps.some(({ firstTime }) => firstTime !== null),
+    code: breakdown !== null,
+    session: count === 'sessions',
+    hold: hold.length > 0,
+  }
+}
+
 /** Returns the way from a run to what matters of it: the rows that may be looked at, dense. */
-function openRunReader(spec: FunnelSpec, texts: TextCodes) {
+function openRunReader(spec: FunnelSpec, texts: TextCodes, asked: Asked) {
   const { steps, exclude, breakdown, hold, entryStartMs, lastEndMs } = spec
   const stepsOf = compileSteps(steps)
   const excludedOf = exclude.length === 0 ? null : compileSteps(exclude)
@@ -160,22 +174,30 @@ function openRunReader(spec: FunnelSpec, texts: TextCodes) {
     const { mask, excluded, first, code, session, hold: held } = columns
     let end = 0
     for (let row = 0; row < run.rowCount; row++) {
-      const atMs = startMs + run.timeMs[row]!
+      const atMs = startMs + timeMs[row]!
       if (atMs >= lastEndMs) break
       const isBefore = atMs < entryStartMs
       const isNeeded =
         first[row] !== 0 || (!isBefore && (isEveryNeeded || (mask[row]! | excluded[row]!) !== 0))
-      timeMs[end] = run.timeMs[row]!
-      user[end] = run.user[row]!
+      timeMs[end] = timeMs[row]!
+      user[end] = user[row]!
       mask[end] = mask[row]!
-      excluded[end] = excluded[row]!
-      first[end] = first[row]!
-      code[end] = code[row]!
-      session[end] = session[row]!
-      held[end] = held[row]!
+      if (asked.excluded) excluded[end] = excluded[row]!
+      if (asked.first) first[end] = first[row]!
+      if (asked.code) code[end] = code[row]!
+      if (asked.session) session[end] = session[row]!
+      if (asked.hold) held[end] = held[row]!
       end += Number(isNeeded)
     }
     return end
+  }
+
+  /** Whether nothing of a run is to be dropped, as is most often so. */
+  function isWhole({ rowCount, timeMs: times }: Run, startMs: number, mask: RunMask): boolean {
+    const isNeeded = isEveryNeeded || mask.plain !== 0
+    const isWithin =
+      startMs + times[0]! >= entryStartMs && startMs + times[rowCount - 1]! < lastEndMs
+    return isNeeded && isWithin
   }
 
   return (run: Run, day: number): RunRows => {
@@ -183,7 +205,8 @@ function openRunReader(spec: FunnelSpec, texts: TextCodes) {
     const [mask, excluded] = [stepsOf(run), excludedOf === null ? null : excludedOf(run)]
     const first = firstOf === null ? null : firstOf.namesOf(run)
     const isAnything = mask.possible | (excluded?.possible ?? 0) | (first?.possible ?? 0)
-    if (isAnything === 0 && !isEveryNeeded) return { startMs, rowCount: 0, timeMs, user, columns }
+    if (run.rowCount === 0 || (isAnything === 0 && !isEveryNeeded))
+      return { startMs, rowCount: 0, timeMs, user, columns }
     if (timeMs.length < run.rowCount) {
       grow(columns, run.rowCount)
       const size = columns.mask.length
@@ -191,19 +214,23 @@ function openRunReader(spec: FunnelSpec, texts: TextCodes) {
       user = new Uint32Array(size)
       scratch = new Uint32Array(size)
     }
+    copyCells(run.timeMs, 0, run.rowCount, timeMs, 0)
+    copyCells(run.user, 0, run.rowCount, user, 0)
     writeAll(mask, run, columns.mask)
-    writeAll(excluded, run, columns.excluded)
-    writeAll(first, run, columns.first)
-    if (firstOf !== null)
+    if (excluded !== null) writeAll(excluded, run, columns.excluded)
+    if (firstOf !== null) {
+      writeAll(first, run, columns.first)
       for (let row = 0; row < run.rowCount; row++)
         columns.first[row]! |= columns.mask[row]! & firstOf.matching
+    }
     if (breakdown !== null) writeCodes(run, breakdown.property, texts, columns.code)
     if (sessions !== null) writeCodes(run, SESSION_ID_PATH, sessions, columns.session)
     holds?.write(run, columns.hold, (path, codes) => {
       writeCodes(run, path, codes, scratch)
       return scratch
     })
-    return { startMs, rowCount: keep(run, startMs), timeMs, user, columns }
+    const rowCount = isWhole(run, startMs, mask) ? run.rowCount : keep(run, startMs)
+    return { startMs, rowCount, timeMs, user, columns }
   }
 }
 
