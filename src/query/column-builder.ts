@@ -54,15 +54,14 @@ export function openColumnBuilder(
   }
 
   return {
-    /** Returns whether the event is among those of the runs. */
-    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): boolean {
+    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): void {
       const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
       const valueOf = (path: string) =>
         path === SESSION_ID_PATH ? sessionId : propertyAt(parsed, path)
       const owner = countBy === null ? userId : valueOf(countBy)
-      if (owner === null) return false
+      if (owner === null) return
       const ownerText = textOf(owner)
-      if (countBy !== null && !isSampledText(ownerText, sample)) return false
+      if (countBy !== null && !isSampledText(ownerText, sample)) return
       const day = dayOf(eventTimeMs)
       const run = runOf(day, eventName)
       run.times.push(eventTimeMs - day * DAY_MS)
@@ -72,7 +71,6 @@ export function openColumnBuilder(
       dictionaries.forEach(({ property, dictionary }, index) =>
         run.codes[index]!.push(dictionary.codeOf(valueOf(property))),
       )
-      return true
     },
 
     build(): GroupRuns {
