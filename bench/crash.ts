@@ -100,7 +100,7 @@ async function start(dataDir: string): Promise<Service> {
     env: {
       ...process.env,
       ...{ DATA_DIR: dataDir, PORT: '0', CASSANDRA_PORT: '0', CASSANDRA_CONTACT_POINTS: '' },
-      LOG_LEVEL: 'warn',
+      ...{ LOG_LEVEL: 'warn', DEMO: 'off' },
     },
     stdio: ['ignore', log.fd, log.fd],
   })

@@ -91,7 +91,8 @@ export async function throwRubbish(target: Target): Promise<RubbishOutcome> {
   const worker = async () => {
     while (left-- > 0) {
       const isQuestion = random() < 0.25
-      const path = isQuestion ? '/v1/funnels' : '/v1/events'
+      const question = random() < 0.5 ? '/v1/funnels' : '/v1/events/search'
+      const path = isQuestion ? question : '/v1/events'
       const key = isQuestion ? target.readKey : target.writeKey
       const make = kinds[Math.floor(random() * kinds.length)]!
       const status = await statusOf(target.url, { path, key, ...make() })

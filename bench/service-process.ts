@@ -25,7 +25,10 @@ export async function startServiceProcess(
   const dataDir = await mkdtemp(join(tmpdir(), 'thousandfold-bench-'))
   const log = await open(join(dataDir, 'service.log'), 'w')
   const child = spawn(process.execPath, ['dist/cli.js', 'start'], {
-    env: { ...process.env, PORT: '0', CASSANDRA_PORT: '0', DATA_DIR: dataDir, ...environment },
+    env: {
+      ...{ ...process.env, DEMO: 'off', PORT: '0', CASSANDRA_PORT: '0', DATA_DIR: dataDir },
+      ...environment,
+    },
     stdio: ['ignore', log.fd, log.fd],
   })
   await log.close()

@@ -1,11 +1,16 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { EXIT, type CommandContext } from './cli/context.ts'
+import { registerCounts } from './cli/counts.ts'
 import { registerDoctor } from './cli/doctor.ts'
 import { registerFunnel } from './cli/funnel.ts'
 import { registerImport } from './cli/import.ts'
+import { registerKey } from './cli/key.ts'
 import { registerMigrate } from './cli/migrate.ts'
+import { registerProject } from './cli/project.ts'
+import { registerRecount } from './cli/recount.ts'
 import { runCommands } from './cli/run-commands.ts'
+import { registerSearch } from './cli/search.ts'
 import { registerSeal } from './cli/seal.ts'
 import { registerServe } from './cli/serve.ts'
 import { registerStart } from './cli/start.ts'
@@ -27,7 +32,8 @@ const context: CommandContext = {
 
 const commands = [
   ...[registerStart, registerServe, registerSeal, registerMigrate, registerDoctor],
-  ...[registerImport, registerFunnel, registerUser],
+  ...[registerImport, registerFunnel, registerCounts, registerSearch, registerUser],
+  ...[registerProject, registerKey, registerRecount],
 ]
 await runCommands(commands, process.argv.slice(2), context)
 

@@ -91,6 +91,9 @@ const Environment = z.object({
   // Sealing.
   SEALING: z.enum(['on', 'off']).default('on'),
 
+  // `start` only.
+  DEMO: z.enum(['on', 'off']).default('on'),
+
   SHUTDOWN_TIMEOUT_MS: integer(1_000, 600_000).default(20_000),
 })
 

@@ -10,6 +10,7 @@ import type { Logger } from './log.ts'
 import { declareMetrics } from './metrics.ts'
 import { openAdmission } from './query/admission.ts'
 import { openFoldPool } from './query/fold-pool.ts'
+import { openLiveEvents } from './query/live-events.ts'
 import { openQuestions } from './query/questions.ts'
 import { warmUp } from './query/warm-up.ts'
 import { openSealThread } from './seal/seal-thread.ts'
@@ -60,6 +61,7 @@ export async function openService(
   const path = openIngestPath({ stores, limits: config, clock, metrics, log })
   const { pool, sealing, closeThreads, threadMetrics } = openThreads(config, database, log)
   const threads = { pool, sealNow: sealing.sealNow }
+  const live = openLiveEvents({ stores, clock, log })
   const questions = openQuestions({ stores, threads, limits: config, clock, metrics })
   // One after the other: two at once would only be in each other's way.
   const admit = openAdmission({ kind: 'erasure', inFlightMax: 1, metrics })
@@ -72,7 +74,8 @@ export async function openService(
   const bodies = openBodies(config.BODY_BYTES_IN_FLIGHT_MAX)
   const connections = session.connections
   const health = { readiness: openReadiness(session), connections, metrics, threadMetrics }
-  const routes = allRoutes({ gate: { access, bodies }, ...path, questions, upkeep, health })
+  const asked = { ...questions, live }
+  const routes = allRoutes({ gate: { access, bodies }, ...path, questions: asked, upkeep, health })
   const app = openApp({ ...routes, metrics, log })
   async function closeAll(giveUp: AbortSignal): Promise<void> {
     try {
@@ -97,6 +100,7 @@ export async function openService(
     url: server.url,
     async close(): Promise<void> {
       const giveUp = AbortSignal.timeout(config.SHUTDOWN_TIMEOUT_MS)
+      live.close()
       await server.close(giveUp)
       await closeAll(giveUp)
     },

@@ -35,10 +35,15 @@ export interface DayRows {
    * What was there before is lost. The longest part of a run whose rows can be no step but the entry is told apart.
    */
   readonly read: (day: DayRuns) => { readonly span: Span; readonly entries: EntryRun }
-  /** Puts all of them into `rows`, with the codes of the breakdown; but for users whose flag is 0. */
-  readonly readFlagged: (day: DayRuns, flags: Uint8Array) => Span
-  /** Calls `note` for spans of `rows` that hold all entries of a day with their codes, in no order. */
-  readonly readEntries: (day: DayRuns, note: (rows: Rows, span: Span) => void) => void
+  /**
+   * Calls `note` for spans of `rows`, with the codes of the breakdown: all entries of a day, and with `areLaterAsked`
+   * all other steps that may hold a value, in no order.
+   */
+  readonly readValues: (
+    day: DayRuns,
+    areLaterAsked: boolean,
+    note: (rows: Rows, span: Span) => void,
+  ) => void
 }
 
 /** What is left of a run within the range: rows that may be entries, and rows that cannot. */
@@ -77,24 +82,22 @@ export function openDayRows(
     return parts
   }
 
-  /** Writes the codes of a part's rows from `at` on; only those of entries are ever looked at. */
-  function copyCodes({ run, mask, steps, from, to }: Part, at: number): void {
-    const end = at + to - from
-    const column = breakdown === null ? undefined : run.properties.get(breakdown.property)
-    if (column === undefined || (mask.possible & steps & 1) === 0) rows.code.fill(0, at, end)
+  /** Writes the codes of a part's rows. */
+  function copyCodes({ run, from, to }: Part): void {
+    const column = run.properties.get(breakdown!.property)
+    if (column === undefined) rows.code.fill(0, 0, to - from)
     else {
-      copyCells(column.codes, from, to, rows.code, at)
-      breakdown!.texts.recode(column.values, rows.code, { from: at, to: end })
+      copyCells(column.codes, from, to, rows.code, 0)
+      breakdown!.texts.recode(column.values, rows.code, { from: 0, to: to - from })
     }
   }
 
   /** Appends a part of a run to the rows before `at`; returns the end. */
-  function append({ run, mask, steps, ...part }: Part, withCodes: boolean, at: number): number {
+  function append({ run, mask, steps, ...part }: Part, at: number): number {
     const end = at + part.to - part.from
     growRows(rows, end)
     copyCells(run.timeMs, part.from, part.to, rows.timeMs, at)
     copyCells(run.user, part.from, part.to, rows.user, at)
-    if (withCodes) copyCodes({ run, mask, steps, ...part }, at)
     if (mask.lookups.length === 0) {
       rows.mask.fill(mask.plain & steps, at, end)
       return end
@@ -113,34 +116,28 @@ export function openDayRows(
       let at = 0
       for (const part of parts) {
         if (part === longest) continue
-        const end = append(part, false, at)
+        const end = append(part, at)
         if (end > at) spans.push({ from: at, to: end })
         at = end
       }
-      const span = mergeRuns(rows, spans, false)
+      const span = mergeRuns(rows, spans)
       return { span, entries: longest === null ? NO_ENTRIES : entryRunOf(longest) }
     },
 
-    readFlagged(day, flags) {
-      const spans: Span[] = []
-      let at = 0
-      for (const part of partsOf(day)) {
-        const end = keepFlagged(rows, { from: at, to: append(part, true, at) }, flags)
-        if (end > at) spans.push({ from: at, to: end })
-        at = end
-      }
-      return mergeRuns(rows, spans, true)
-    },
-
-    readEntries(day, note) {
+    readValues(day, areLaterAsked, note) {
       for (const part of partsOf(day)) {
         const { run, mask, steps, from, to } = part
-        if ((mask.possible & steps & 1) === 0) continue
+        const mayBeEntry = (mask.possible & steps & ENTRY) !== 0
+        if (!mayBeEntry && !(areLaterAsked && run.properties.has(breakdown!.property))) continue
         growRows(rows, to - from)
         copyCells(run.user, from, to, rows.user, 0)
-        copyCodes(part, 0)
-        if (mask.lookups.length === 0) rows.mask.fill(mask.plain, 0, to - from)
-        else writeMasks(mask, { from, to }, rows.mask, 0, rows.source)
+        copyCodes(part)
+        if (mask.lookups.length === 0) rows.mask.fill(mask.plain & steps, 0, to - from)
+        else {
+          writeMasks(mask, { from, to }, rows.mask, 0, rows.source)
+          if (steps !== ALL_STEPS)
+            for (let row = 0; row < to - from; row++) rows.mask[row]! &= steps
+        }
         note(rows, { from: 0, to: to - from })
       }
     },
@@ -195,34 +192,18 @@ function pickEntries(
   return end
 }
 
-/** Drops the rows of a span whose user's flag is 0; returns the span's new end. */
-function keepFlagged(rows: Rows, { from, to }: Span, flags: Uint8Array): number {
-  const { timeMs, user, mask, code } = rows
-  let end = from
-  for (let row = from; row < to; row++) {
-    const owner = user[row]!
-    timeMs[end] = timeMs[row]!
-    user[end] = owner
-    mask[end] = mask[row]!
-    code[end] = code[row]!
-    end += flags[owner]!
-  }
-  return end
-}
-
 /**
  * Clears all bits but those of `steps` and drops the rows of a span that are left with none. Returns the
  * span's new end.
  */
-export function keepSteps(rows: Rows, { from, to }: Span, steps: number): number {
-  const { timeMs, user, mask, code } = rows
+function keepSteps(rows: Rows, { from, to }: Span, steps: number): number {
+  const { timeMs, user, mask } = rows
   let end = from
   for (let row = from; row < to; row++) {
     const kept = mask[row]! & steps
     timeMs[end] = timeMs[row]!
     user[end] = user[row]!
     mask[end] = kept
-    code[end] = code[row]!
     end += Number(kept !== 0)
   }
   return end

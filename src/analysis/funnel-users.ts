@@ -1,20 +1,21 @@
 import assert from 'node:assert'
 import type { DayRuns } from '../segment/columns.ts'
 import { openChains } from './chain.ts'
-import { DAY_MS, openDayRows, type DayRows } from './day-rows.ts'
-import { openEntryCodes } from './entry-value.ts'
-import { FUNNEL_STEPS_MAX, type FunnelSpec } from './funnel.ts'
-import type { Span } from './merge-runs.ts'
+import type { Chain } from './chain-path.ts'
+import { DAY_MS, openDayRows } from './day-rows.ts'
+import { FUNNEL_STEPS_MAX, isPlain, type FunnelSpec } from './funnel-spec.ts'
+import { openDays } from './funnel.ts'
+import { below, bitOf, highestStep } from './step-bits.ts'
 import { openTextCodes } from './text-codes.ts'
-import { firstSteps, loadTieSet, openTieSet } from './tie-set.ts'
-import { openTieSplit, splitTie } from './tie-split.ts'
+import { openUserChains, type ChainPart } from './user-chains.ts'
+import { openUserRows } from './user-rows.ts'
 
 /** Which of a funnel's users are asked for. */
 export interface UsersAsked {
   readonly spec: FunnelSpec
   /** From 1; from 2 where `outcome` is `dropped`. */
   readonly step: number
-  /** Those whose best chain has at least `step` steps, or those whose best chain has one step less. */
+  /** Those whose chain has the step, or those whose chain ends with the last step before it that none leaves out. */
   readonly outcome: 'converted' | 'dropped'
   /**
    * Only users whose value of the breakdown is among `texts` (null: a missing one), or only those whose value
@@ -26,18 +27,23 @@ export interface UsersAsked {
   } | null
 }
 
-/** A user by position within the fold group, and the times of the chain that is shown of this user. */
+/** A user by position within the fold group, and when the chain that counts had its first step and the one asked for. */
 export interface ReachedUser {
   readonly user: number
+  /** A user may be listed for several attempts, sessions or values: which one of this user's it is, from 0. */
+  readonly ordinal: number
   readonly enteredMs: number
   readonly reachedMs: number
 }
 
+/** Where a list goes on. */
+export type AfterUser = Pick<ReachedUser, 'user' | 'ordinal'>
+
 export interface FunnelUsersGroup {
   /** Takes the events of a day, as `FunnelGroup` does. They are looked at again by `close`. */
   readonly fold: (day: DayRuns) => void
-  /** Returns the first `limit` users after position `after`, by position. The last call. */
-  readonly close: (after: number, limit: number) => ReachedUser[]
+  /** Returns the first `limit` after one (null: from the first on), by user and ordinal. The last call. */
+  readonly close: (after: AfterUser | null, limit: number) => ReachedUser[]
 }
 
 export interface FunnelUsers {
@@ -45,127 +51,93 @@ export interface FunnelUsers {
   readonly openGroup: (userCount: number) => FunnelUsersGroup
 }
 
-/**
- * Finds the users behind a bar of a funnel: exactly those that `declareFunnel` counts there.
- *
- * Of each it tells the times of one chain. With d steps that the outcome is about (`step` where they
- * converted, one less where they dropped), it is the chain of d steps that is the first to be complete;
- * among those that are complete at that moment, the one that began last. The whole is linear in the events.
- */
-export function declareFunnelUsers({ spec, step, outcome, values }: UsersAsked): FunnelUsers {
-  const stepCount = spec.steps.length
-  assert(stepCount <= FUNNEL_STEPS_MAX && step <= stepCount)
-  const depth = outcome === 'converted' ? step : step - 1
-  assert(depth >= 1)
-  assert(values === null || spec.breakdown !== null)
-  const shape = { stepCount, windowMs: spec.windowMs }
+/** Finds the users behind a bar of a funnel: exactly those that `declareFunnel` counts there. */
+export function declareFunnelUsers(asked: UsersAsked): FunnelUsers {
+  const { spec, values } = asked
   const texts = openTextCodes()
-  const dayRows = openDayRows(spec, spec.breakdown && { ...spec.breakdown, texts })
-  const chains = openChains(shape)
-  const entryCodes = openEntryCodes(shape, texts.texts)
-  const firstChains = openFirstChains(dayRows, { stepCount, depth, windowMs: spec.windowMs })
+  const rowsByUser = openUserRows(spec, texts)
+  const chainsOf = openUserChains(spec, texts, true)
+  const reachedMs = openBar(asked)
   const named = new Set(values?.texts)
+  const flagsOf = isPlain(spec) ? openFlags(asked) : null
 
-  /** Clears the flags of users whose best chain does not begin with one of the values asked for. */
-  function keepValues(flags: Uint8Array, days: readonly DayRuns[], furthest: Uint8Array): void {
-    const kept = days.map((day) => {
-      const span = dayRows.readFlagged(day, flags)
-      return entryCodes.keep(dayRows.rows, span, day.day * DAY_MS, furthest.length)
-    })
-    const chosen = entryCodes.choose(kept, furthest, dayRows.rows)
-    for (let user = 0; user < flags.length; user++)
-      if (flags[user] === 1 && named.has(texts.texts[chosen[user]!]!) !== values!.areAmong)
-        flags[user] = 0
-  }
+  const isOfBar = (code: number, { isOfWhole, isOfValue }: ChainPart): boolean =>
+    values === null ? isOfWhole : isOfValue && named.has(texts.texts[code]!) === values.areAmong
 
   return {
     openGroup(userCount) {
-      const state = chains.open(userCount)
-      const days: DayRuns[] = []
+      const days = openDays()
+      const flags = flagsOf?.(userCount) ?? null
       return {
         fold(runs) {
-          assert(runs.day > (days.at(-1)?.day ?? -Infinity), 'days in ascending order')
-          const { span, entries } = dayRows.read(runs)
-          chains.fold(state, { rows: dayRows.rows, span, entries }, runs.day * DAY_MS)
-          days.push(runs)
+          days.add(runs)
+          flags?.fold(runs)
         },
         close(after, limit) {
-          const furthest = chains.furthest(state)
-          const flags = furthest.map((count) =>
-            Number(outcome === 'converted' ? count >= depth : count === depth),
-          )
-          if (values !== null) keepValues(flags, days, furthest)
-          chains.release(state)
-          const listed: number[] = []
-          for (let user = 0; user < userCount; user++) {
-            if (user <= after || listed.length >= limit) flags[user] = 0
-            else if (flags[user] === 1) listed.push(user)
-          }
-          const found = firstChains(days, flags)
-          return listed.map((user) => ({ user, ...found.get(user)! }))
+          const wanted = flags?.close() ?? new Uint8Array(userCount).fill(1)
+          if (after !== null) wanted.fill(0, 0, after.user)
+          // Of those whose chains are known to be of the bar no more are looked at than are listed.
+          if (flags !== null && values === null) keepFirst(wanted, limit + (after === null ? 0 : 1))
+          const found: ReachedUser[] = []
+          rowsByUser(days.close(), userCount, wanted, (user, rows, from, to) => {
+            let ordinal = 0
+            chainsOf(rows, from, to, (chain, code, part) => {
+              const atMs = isOfBar(code, part) ? reachedMs(chain) : null
+              if (atMs === null) return
+              const isLater = user !== after?.user || ordinal > after.ordinal
+              if (isLater) found.push({ user, ordinal, enteredMs: chain.entryMs, reachedMs: atMs })
+              ordinal++
+            })
+            return found.length < limit
+          })
+          return found.slice(0, limit)
         },
       }
     },
   }
 }
 
-/** Finds, for the users whose flag is 1, the chain that is told of; clears their flags. */
-function openFirstChains(
-  dayRows: DayRows,
-  {
-    stepCount,
-    depth,
-    windowMs,
-  }: { readonly stepCount: number; readonly depth: number; readonly windowMs: number },
-) {
-  const split = openTieSplit()
-  const tieSet = openTieSet(stepCount)
-  const { rows } = dayRows
-
-  /**
-   * Takes events of one user and time. As in `openChains`, `startMs[k]` is the newest start of a chain that has
-   * reached step k. Returns the start of the chain that has reached the last one; null where none has yet.
-   */
-  function take(startMs: Float64Array, part: Span, timeMs: number): number | null {
-    loadTieSet(tieSet, rows.mask, split.rows, part)
-    const firstStep = firstSteps(tieSet, depth)
-    for (let step = depth - 1; step >= 0; step--) {
-      const first = firstStep[step]!
-      if (first > step) continue
-      const chainStartMs = first === 0 ? timeMs : startMs[first - 1]!
-      if (timeMs - chainStartMs > windowMs) continue
-      if (step === depth - 1) return chainStartMs
-      startMs[step] = chainStartMs
-    }
-    return null
+/** Returns when a chain had the step that the outcome is about; null where it is not of the bar. */
+function openBar({ spec, step, outcome }: UsersAsked): (chain: Chain) => number | null {
+  const { steps, order } = spec
+  assert(steps.length <= FUNNEL_STEPS_MAX && step >= 1 && step <= steps.length)
+  const asked = bitOf(step - 1)
+  if (outcome === 'converted')
+    return ({ taken, timeMs }) => ((taken & asked) === 0 ? null : timeMs[step - 1]!)
+  assert(step >= 2)
+  let before = step - 2
+  while (order !== 'any' && steps[before]!.isOptional) before--
+  return ({ taken, timeMs }) => {
+    const isOf = (taken & ~below(step - 1)) === 0 && (taken & bitOf(before)) !== 0
+    return isOf ? timeMs[highestStep(taken)]! : null
   }
+}
 
-  return (days: readonly DayRuns[], flags: Uint8Array) => {
-    const starts = new Map<number, Float64Array>()
-    const found = new Map<number, { readonly enteredMs: number; readonly reachedMs: number }>()
-    const takeTie = (tied: Span, timeMs: number) => {
-      splitTie(split, rows, tied, flags.length)
-      for (let index = 0, from = 0; index < split.userCount; index++) {
-        const part = { from, to: split.ends[index]! }
-        from = part.to
-        const user = rows.user[split.rows[part.from]!]!
-        if (found.has(user)) continue
-        let startMs = starts.get(user)
-        if (startMs === undefined)
-          starts.set(user, (startMs = new Float64Array(depth).fill(-Infinity)))
-        const enteredMs = take(startMs, part, timeMs)
-        if (enteredMs === null) continue
-        found.set(user, { enteredMs, reachedMs: timeMs })
-        flags[user] = 0
-      }
+/** Finds, for plain questions, which users are of the bar whatever their value: by how far each comes. */
+function openFlags({ spec, step, outcome }: UsersAsked) {
+  const chains = openChains({ stepCount: spec.steps.length, windowMs: spec.windowMs })
+  const dayRows = openDayRows(spec, null)
+  return (userCount: number) => {
+    const state = chains.open(userCount)
+    return {
+      fold(runs: DayRuns): void {
+        const { span, entries } = dayRows.read(runs)
+        chains.fold(state, { rows: dayRows.rows, span, entries }, runs.day * DAY_MS)
+      },
+      close(): Uint8Array {
+        const flags = chains
+          .furthest(state)
+          .map((count) => Number(outcome === 'converted' ? count >= step : count === step - 1))
+        chains.release(state)
+        return flags
+      },
     }
-    for (const day of days) {
-      const span = dayRows.readFlagged(day, flags)
-      for (let { from } = span, to = from; from < span.to; from = to) {
-        while (to < span.to && rows.timeMs[to] === rows.timeMs[from]) to++
-        takeTie({ from, to }, day.day * DAY_MS + rows.timeMs[from]!)
-      }
-    }
-    return found
   }
+}
+
+/** Clears all flags but the first `count` that are set. */
+function keepFirst(flags: Uint8Array, count: number): void {
+  let left = count
+  for (let user = 0; user < flags.length; user++)
+    if (flags[user] === 1 && left-- <= 0) flags[user] = 0
 }

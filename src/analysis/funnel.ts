@@ -1,44 +1,29 @@
 import assert from 'node:assert'
 import type { DayRuns } from '../segment/columns.ts'
-import { openChains, type ChainShape } from './chain.ts'
+import { openChains } from './chain.ts'
+import type { Chain } from './chain-path.ts'
 import { DAY_MS, openDayRows } from './day-rows.ts'
-import { openEntryCodes } from './entry-value.ts'
-import { openEntryValues, type EntryValues } from './entry-values.ts'
+import { openEntryValues } from './entry-values.ts'
 import { funnelResult, type FunnelResult } from './funnel-result.ts'
-import type { Step } from './step-mask.ts'
+import { FUNNEL_STEPS_MAX, isPlain, type FunnelSpec } from './funnel-spec.ts'
+import {
+  addChain,
+  closeTally,
+  emptyTally,
+  mergeCounts,
+  openTally,
+  type FunnelCounts,
+  type OpenTally,
+  type Tally,
+} from './tally.ts'
 import { openTextCodes } from './text-codes.ts'
-
-export const FUNNEL_STEPS_MAX = 32
-/** How many values a breakdown shows when the question does not say. */
-export const BREAKDOWN_LIMIT_DEFAULT = 25
-
-/**
- * A funnel in checked form. Events before `entryStartMs`, and from `lastEndMs` on, do not exist for it; a
- * chain's first event is before `entryEndMs` as well. All ends are excluded, but for the window's.
- */
-export interface FunnelSpec {
-  /** 1 to 32. */
-  readonly steps: readonly Step[]
-  readonly windowMs: number
-  readonly entryStartMs: number
-  readonly entryEndMs: number
-  /** `entryEndMs` where the range bounds all steps; Infinity where it bounds the entry only. */
-  readonly lastEndMs: number
-  /** By the value at the first step of the user's best chain; `limit` values are shown by name. */
-  readonly breakdown: { readonly property: string; readonly limit: number } | null
-}
-
-/** Users by step: how many have a best chain of at least so many steps. */
-export interface FunnelCounts {
-  readonly users: readonly number[]
-  /** By text of the value, null for a missing one. Null where nothing is broken down. */
-  readonly breakdown: ReadonlyMap<string | null, readonly number[]> | null
-}
+import { openUserChains, type ChainPart } from './user-chains.ts'
+import { openUserRows } from './user-rows.ts'
 
 export interface FunnelGroup {
   /**
-   * Takes all of the group's events of a day that can satisfy a step. Days come in ascending order; those
-   * without events may be left out. With a breakdown the runs are looked at again by `close`.
+   * Takes all of the group's events of a day that matter. Days come in ascending order; those without events may be
+   * left out. The runs may be looked at again by `close`.
    */
   readonly fold: (day: DayRuns) => void
   /** Returns the group's counts. The last call. */
@@ -51,129 +36,181 @@ export interface Funnel {
   readonly openGroup: (userCount: number) => FunnelGroup
   /** Adds the counts of different users: associative, commutative, `empty` is neutral. */
   readonly merge: (a: FunnelCounts, b: FunnelCounts) => FunnelCounts
-  readonly result: (counts: FunnelCounts) => FunnelResult
+  /** Returns what is shown of the counts, times `scale` (1 by default). */
+  readonly result: (counts: FunnelCounts, scale?: number) => FunnelResult
 }
 
 /**
- * Counts users by *the longest chain of distinct events, in step order, with non-decreasing times, all
- * within the window (its end included) of the chain's own first event; the best chain over all entries*.
- * One event takes one step; among events of equal time any order may be chosen. A user counts under one
- * value of the breakdown, so the values add up to the whole at each step.
+ * Counts users by *the longest chain of distinct events, in step order, with non-decreasing times, all within the
+ * window (its end included) of the chain's own first event; the best chain over all entries.* One event takes one
+ * step; among events of equal time any order may be chosen. Of several best chains the one counts that begins first,
+ * then has each step as early as it can: its entry, times and values are told.
+ *
+ * A plain question needs how far each user comes and nothing else (chain.ts). All others look at chains one by one,
+ * user by user (user-chains.ts).
  */
 export function declareFunnel(spec: FunnelSpec): Funnel {
   const stepCount = spec.steps.length
   assert(stepCount >= 1 && stepCount <= FUNNEL_STEPS_MAX)
   assert(spec.windowMs >= 0 && Number.isFinite(spec.windowMs))
-  const shape = { stepCount, windowMs: spec.windowMs }
-  const breakdown = spec.breakdown && openBreakdown(spec.breakdown.property, shape)
-  const dayRows = openDayRows(spec, breakdown)
-  const chains = openChains(shape)
+  assert(!spec.steps[0]!.isOptional)
+  const intervalCount = (spec.trendStartsMs?.length ?? 1) - 1
+  const none = () => emptyTally(stepCount, spec.timeToConvert)
+  return {
+    empty: () => ({
+      ...none(),
+      breakdown: spec.breakdown === null ? null : new Map<string | null, Tally>(),
+      trend: spec.trendStartsMs && Array.from({ length: intervalCount }, none),
+    }),
+    openGroup: isPlain(spec) ? openPlain(spec) : openChainByChain(spec),
+    merge: mergeCounts,
+    result: (counts, scale = 1) => funnelResult(counts, spec.breakdown?.limit ?? 0, scale),
+  }
+}
 
-  function openGroup(userCount: number): FunnelGroup {
+/** For questions that look at each chain: all is done when the group is closed. */
+function openChainByChain(spec: FunnelSpec): Funnel['openGroup'] {
+  const texts = openTextCodes()
+  const rowsByUser = openUserRows(spec, texts)
+  const chainsOf = openUserChains(spec, texts, spec.timeToConvert)
+  return (userCount) => {
+    const days = openDays()
+    return {
+      fold: days.add,
+      close() {
+        const counts = openCounts(spec, texts.texts)
+        rowsByUser(days.close(), userCount, null, (_user, rows, from, to) => {
+          chainsOf(rows, from, to, counts.take)
+          return true
+        })
+        return counts.close()
+      },
+    }
+  }
+}
+
+/** For plain questions: one pass as the days come, and one more for users whose entries hold several values. */
+function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
+  const stepCount = spec.steps.length
+  const chains = openChains({ stepCount, windowMs: spec.windowMs })
+  const texts = openTextCodes()
+  const { breakdown } = spec
+  const dayRows = openDayRows(spec, breakdown && { property: breakdown.property, texts })
+  const entryValues = openEntryValues()
+  const rowsByUser = openUserRows(spec, texts)
+  const chainsOf = openUserChains(spec, texts, false)
+  const areLaterAsked = breakdown?.attribution === 'first'
+
+  return (userCount) => {
     const state = chains.open(userCount)
-    const values = breakdown?.entryValues.open(userCount) ?? null
-    const days: DayRuns[] = []
-    let lastDay = -Infinity
+    const values = breakdown === null ? null : entryValues.open(userCount)
+    const days = openDays()
     return {
       fold(runs) {
-        assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
-        lastDay = runs.day
+        days.add(runs)
         const { span, entries } = dayRows.read(runs)
         chains.fold(state, { rows: dayRows.rows, span, entries }, runs.day * DAY_MS)
-        if (breakdown === null || values === null) return
-        dayRows.readEntries(runs, (rows, entries) =>
-          breakdown.entryValues.note(values, rows, entries),
+        if (values === null) return
+        dayRows.readValues(runs, areLaterAsked, (rows, valued) =>
+          entryValues.note(values, rows, valued, areLaterAsked),
         )
-        days.push(runs)
       },
       close() {
-        lastDay = Infinity
         const users = chains.users(state)
-        if (breakdown === null || values === null) {
+        const all = days.close()
+        if (values === null) {
           chains.release(state)
-          return { users, breakdown: null }
+          return { users, times: null, breakdown: null, trend: null }
         }
         const furthest = chains.furthest(state)
         chains.release(state)
-        if (values.isAnySeveral) chooseAmongSeveral(values, days, furthest)
-        const byText = usersByText(values.codes, furthest, stepCount, breakdown.texts.texts)
-        breakdown.entryValues.release(values)
-        return { users, breakdown: byText }
+        if (entryValues.flagUndecided(values))
+          rowsByUser(all, userCount, values.areSeveral, (user, rows, from, to) => {
+            chainsOf(rows, from, to, (_chain, code) => {
+              values.codes[user] = code
+            })
+            return true
+          })
+        const byText = usersByText(values.codes, furthest, stepCount, texts.texts)
+        entryValues.release(values)
+        return { users, times: null, breakdown: byText, trend: null }
       },
     }
   }
+}
 
-  /** Finds the value of users who have entries of several; looks at their events once more. */
-  function chooseAmongSeveral(
-    { codes, areSeveral }: EntryValues,
-    days: readonly DayRuns[],
-    furthest: Uint8Array,
-  ): void {
-    const { entryCodes } = breakdown!
-    const kept = days.map((day) => {
-      const span = dayRows.readFlagged(day, areSeveral)
-      return entryCodes.keep(dayRows.rows, span, day.day * DAY_MS, furthest.length)
-    })
-    const chosen = entryCodes.choose(kept, furthest, dayRows.rows)
-    for (let user = 0; user < furthest.length; user++)
-      if (areSeveral[user] === 1) codes[user] = chosen[user]!
-  }
-
+/** Keeps days that are to be looked at again. */
+export function openDays() {
+  const days: DayRuns[] = []
+  let lastDay = -Infinity
   return {
-    empty: () => ({
-      users: zeros(stepCount),
-      breakdown: spec.breakdown === null ? null : new Map<string | null, readonly number[]>(),
-    }),
-    openGroup,
-    merge: mergeCounts,
-    result: (counts) => funnelResult(counts, spec.breakdown?.limit ?? 0),
+    add(runs: DayRuns): void {
+      assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
+      lastDay = runs.day
+      days.push(runs)
+    },
+    close(): readonly DayRuns[] {
+      lastDay = Infinity
+      return days
+    },
   }
 }
 
-/** Returns the paths of the properties that the runs must have, each once; or only those of one name's runs. */
-export function propertiesOf({ steps, breakdown }: FunnelSpec, ofName?: string): string[] {
-  const matchersOf = (step: Step) =>
-    step.matchers.filter(
-      ({ eventName }) => ofName === undefined || eventName === null || eventName === ofName,
-    )
-  const conditions = steps.flatMap((step) => matchersOf(step).flatMap(({ where }) => where))
-  const paths = conditions.map(({ property }) => property)
-  // Only entries are asked for the value by which they are broken down.
-  if (breakdown !== null && matchersOf(steps[0]!).length > 0) paths.push(breakdown.property)
-  return [...new Set(paths)]
+/** Counts chains one by one. */
+function openCounts({ steps, trendStartsMs, timeToConvert, breakdown }: FunnelSpec, texts: Texts) {
+  const open = () => openTally(steps.length, timeToConvert)
+  const whole = open()
+  const byCode: (OpenTally | undefined)[] = []
+  const trend = trendStartsMs && trendStartsMs.slice(1).map(open)
+  return {
+    take(chain: Chain, code: number, { isOfWhole, isOfValue }: ChainPart): void {
+      if (isOfWhole) addChain(whole, chain)
+      if (isOfWhole && trend !== null)
+        addChain(trend[intervalOf(trendStartsMs!, chain.entryMs)]!, chain)
+      if (isOfValue) addChain((byCode[code] ??= open()), chain)
+    },
+    close(): FunnelCounts {
+      const byText = new Map<string | null, Tally>()
+      byCode.forEach((tally, code) => {
+        if (tally !== undefined) byText.set(texts[code]!, closeTally(tally))
+      })
+      return {
+        ...closeTally(whole),
+        breakdown: breakdown === null ? null : byText,
+        trend: trend && trend.map(closeTally),
+      }
+    },
+  }
 }
 
-/** Returns the names of the events that can satisfy a step, each once; null where any can. */
-export function eventNamesOf({ steps }: FunnelSpec): string[] | null {
-  const names = new Set<string>()
-  for (const { matchers } of steps)
-    for (const { eventName } of matchers) {
-      if (eventName === null) return null
-      names.add(eventName)
-    }
-  return [...names]
-}
+type Texts = readonly (string | null)[]
 
-function openBreakdown(property: string, shape: ChainShape) {
-  const texts = openTextCodes()
-  const entryCodes = openEntryCodes(shape, texts.texts)
-  return { property, texts, entryValues: openEntryValues(), entryCodes }
+/** Returns the interval that holds a moment, which is in one of them. */
+function intervalOf(startsMs: readonly number[], timeMs: number): number {
+  let low = 0
+  let high = startsMs.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (startsMs[middle + 1]! <= timeMs) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function usersByText(
   codes: Uint32Array,
   furthest: Uint8Array,
   stepCount: number,
-  texts: readonly (string | null)[],
-): Map<string | null, number[]> {
+  texts: Texts,
+): Map<string | null, Tally> {
   const byCode: (number[] | undefined)[] = []
   for (let user = 0; user < furthest.length; user++) {
     const count = furthest[user]!
     if (count > 0) (byCode[codes[user]!] ??= zeros(stepCount))[count - 1]!++
   }
-  const byText = new Map<string | null, number[]>()
+  const byText = new Map<string | null, Tally>()
   byCode.forEach((users, code) => {
-    if (users !== undefined) byText.set(texts[code]!, fromFurthest(users))
+    if (users !== undefined) byText.set(texts[code]!, { users: fromFurthest(users), times: null })
   })
   return byText
 }
@@ -182,21 +219,6 @@ function usersByText(
 function fromFurthest(users: number[]): number[] {
   for (let step = users.length - 2; step >= 0; step--) users[step]! += users[step + 1]!
   return users
-}
-
-function mergeCounts(a: FunnelCounts, b: FunnelCounts): FunnelCounts {
-  const users = sum(a.users, b.users)
-  if (a.breakdown === null || b.breakdown === null) return { users, breakdown: null }
-  const breakdown = new Map(a.breakdown)
-  for (const [text, added] of b.breakdown) {
-    const present = breakdown.get(text)
-    breakdown.set(text, present === undefined ? added : sum(present, added))
-  }
-  return { users, breakdown }
-}
-
-function sum(a: readonly number[], b: readonly number[]): number[] {
-  return a.map((count, step) => count + b[step]!)
 }
 
 function zeros(stepCount: number): number[] {

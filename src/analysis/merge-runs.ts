@@ -9,7 +9,7 @@ export interface Rows {
   user: Uint32Array
   /** Bit k: the row's event satisfies step k. */
   mask: Uint32Array
-  /** What to break down by, as a code; meaningful with a breakdown only. */
+  /** What to break down by, as a code; meaningful while values are read only. */
   code: Uint32Array
   /** While runs are merged: the row that a row was copied from. */
   source: Uint32Array
@@ -49,10 +49,10 @@ export function growRows(rows: Rows, rowCount: number): void {
  * The two shortest first (Huffman 1952), so that a few rows beside many are not moved with these again and
  * again: at most rows × log2(spans) steps. Only times and row numbers are moved, until the order is known.
  */
-export function mergeRuns(rows: Rows, spans: readonly Span[], hasCodes: boolean): Span {
+export function mergeRuns(rows: Rows, spans: readonly Span[]): Span {
   if (spans.length === 0) return { from: 0, to: 0 }
   if (spans.length === 1) return spans[0]!
-  if (spans.length === 2 && !hasCodes) return mergeWhole(rows, spans[0]!, spans[1]!)
+  if (spans.length === 2) return mergeWhole(rows, spans[0]!, spans[1]!)
   const shortest = spans.toSorted((a, b) => lengthOf(a) - lengthOf(b))
   // Spans are made longer and longer, so that those made are a sorted queue as well.
   const made: Span[] = []
@@ -78,7 +78,7 @@ export function mergeRuns(rows: Rows, spans: readonly Span[], hasCodes: boolean)
     end = span.to
   }
   const merged = made.at(-1)!
-  gather(rows, merged, hasCodes)
+  gather(rows, merged)
   return merged
 }
 
@@ -134,13 +134,12 @@ function mergeTwo({ timeMs, source }: Rows, left: Span, right: Span, at: number)
 }
 
 /** Copies the other columns of a span's rows from where its rows came from. */
-function gather({ user, mask, code, source }: Rows, { from, to }: Span, hasCodes: boolean): void {
+function gather({ user, mask, source }: Rows, { from, to }: Span): void {
   for (let row = from; row < to; row++) {
     const origin = source[row]!
     user[row] = user[origin]!
     mask[row] = mask[origin]!
   }
-  if (hasCodes) for (let row = from; row < to; row++) code[row] = code[source[row]!]!
 }
 
 function grown(column: Uint32Array, size: number): Uint32Array {

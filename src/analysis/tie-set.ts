@@ -1,5 +1,5 @@
-import assert from 'node:assert'
 import type { Span } from './merge-runs.ts'
+import { lowestStep } from './step-bits.ts'
 
 /**
  * The step events of one user at one time, to be given to steps one-to-one: by augmenting paths (Kuhn
@@ -7,17 +7,14 @@ import type { Span } from './merge-runs.ts'
  */
 export interface TieSet {
   readonly stepCount: number
-  /** By event kept: its steps, its index among the rows loaded, the step that it has, its last search. */
+  /** By event kept: its steps, the step that it has, its last search. */
   readonly mask: Int32Array
-  readonly index: Int32Array
   readonly stepOf: Int8Array
   readonly seenIn: Int32Array
   /** By step: the event that has it, how many of the events kept satisfy it, the answer of `firstSteps`. */
   readonly eventOf: Int32Array
   readonly keptOf: Int32Array
   readonly first: Uint8Array
-  /** By index: the answer of `leaders`. */
-  isLeader: Uint8Array
   keptCount: number
   search: number
 }
@@ -30,13 +27,11 @@ export function openTieSet(stepCount: number): TieSet {
   return {
     stepCount,
     mask: new Int32Array(keptMax),
-    index: new Int32Array(keptMax),
     stepOf: new Int8Array(keptMax),
     seenIn: new Int32Array(keptMax),
     eventOf: new Int32Array(stepCount),
     keptOf: new Int32Array(stepCount),
     first: new Uint8Array(stepCount),
-    isLeader: new Uint8Array(16),
     keptCount: 0,
     search: 0,
   }
@@ -49,16 +44,13 @@ export function loadTieSet(
   rows: Int32Array,
   { from, to }: Span,
 ): void {
-  if (set.isLeader.length < to - from) set.isLeader = new Uint8Array(2 * (to - from))
   set.keptOf.fill(0)
   set.keptCount = 0
   for (let index = 0; index < to - from; index++) {
     const mask = masks[rows[from + index]!]! | 0
-    set.isLeader[index] = mask & 1
     if (!isNeeded(set, mask)) continue
     countSteps(set, mask)
-    set.mask[set.keptCount] = mask
-    set.index[set.keptCount++] = index
+    set.mask[set.keptCount++] = mask
   }
 }
 
@@ -80,28 +72,12 @@ export function firstSteps(set: TieSet, stepCount: number): Uint8Array {
   return set.first
 }
 
-/**
- * Returns, by index into the rows loaded, 1 for each event that can take step 0 while others take the
- * steps 1 to `lastStep`. The steps 0 to `lastStep` must be matchable; one call for each load. At most
- * 2 × stepCount searches.
- */
-export function leaders(set: TieSet, lastStep: number): Uint8Array {
+/** Whether the steps of a mask can be given to distinct events of the set. */
+export function canMatch(set: TieSet, steps: number): boolean {
   clear(set)
-  for (let step = 0; step <= lastStep; step++) {
-    const isMatched = match(set, step)
-    assert(isMatched)
-  }
-  // An event without a step can take step 0 from its holder, so only those with another are in doubt.
-  for (const event of set.eventOf.slice(1, lastStep + 1)) {
-    const index = set.index[event]!
-    if (set.isLeader[index] === 1 && !canLead(set, event)) set.isLeader[index] = 0
-  }
-  return set.isLeader
-}
-
-/** Returns the lowest step of a mask that is not 0. */
-export function lowestStep(mask: number): number {
-  return 31 - Math.clz32(mask & -mask)
+  for (let rest = steps; rest !== 0; rest &= rest - 1)
+    if (!match(set, lowestStep(rest))) return false
+  return true
 }
 
 // Where a step has as many events as there are steps, one of them is free whatever the others take. So an
@@ -138,23 +114,5 @@ function augment(set: TieSet, step: number): boolean {
     set.eventOf[step] = event
     return true
   }
-  return false
-}
-
-/** Gives step 0 to an event if another can be found for the step that it has. */
-function canLead(set: TieSet, event: number): boolean {
-  const step = set.stepOf[event]!
-  if (step === FREE || step === 0) return true
-  const leader = set.eventOf[0]!
-  set.stepOf[leader] = FREE
-  set.stepOf[event] = 0
-  set.search++
-  set.seenIn[event] = set.search // Step 0 is not to be moved again.
-  if (augment(set, step)) {
-    set.eventOf[0] = event
-    return true
-  }
-  set.stepOf[leader] = 0
-  set.stepOf[event] = step
   return false
 }

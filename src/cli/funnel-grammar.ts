@@ -13,7 +13,7 @@ interface ParsedMatcher {
   readonly where?: readonly ParsedCondition[]
 }
 
-interface ParsedCondition {
+export interface ParsedCondition {
   readonly property: string
   readonly op: string
   readonly value: string | number | boolean
@@ -41,6 +41,15 @@ const OPERATORS = [
  *     condition   = text ( "=" | "!=" | ">" | ">=" | "<" | "<=" | "~" | "!~" ) text
  */
 export function parseFunnel(text: string): ParsedStep[] {
+  return openParser(text).parseFunnel()
+}
+
+/** Parses conditions as they stand in the brackets of a step. Throws INVALID_QUERY with the place. */
+export function parseWhere(text: string): ParsedCondition[] {
+  return openParser(text).parseWhere()
+}
+
+function openParser(text: string) {
   let at = 0
 
   function fail(expected: string): never {
@@ -87,9 +96,14 @@ export function parseFunnel(text: string): ParsedStep[] {
   }
 
   function parseConditions(): ParsedCondition[] {
-    if (!take('[')) return []
     const conditions = [parseCondition()]
     while (take(',')) conditions.push(parseCondition())
+    return conditions
+  }
+
+  function parseBrackets(): ParsedCondition[] {
+    if (!take('[')) return []
+    const conditions = parseConditions()
     if (!take(']')) fail('] or ,')
     return conditions
   }
@@ -97,7 +111,7 @@ export function parseFunnel(text: string): ParsedStep[] {
   function parseAlternative(): ParsedStep {
     const isAny = take('*')
     const event = isAny ? '' : parseText('an event name', /[>|[\],]/).value
-    const conditions = parseConditions()
+    const conditions = parseBrackets()
     const where = conditions.length === 0 ? {} : { where: conditions }
     return isAny ? { anyEvent: true, ...where } : { event, ...where }
   }
@@ -115,11 +129,20 @@ export function parseFunnel(text: string): ParsedStep[] {
     return { anyOf: [{ event: event!, ...rest }, ...anyOf] }
   }
 
-  const steps = [parseStep()]
-  while (take('>')) steps.push(parseStep())
-  skipSpace()
-  if (at < text.length) fail('> or |')
-  return steps
+  function endOf<T>(parsed: T, expected: string): T {
+    skipSpace()
+    if (at < text.length) fail(expected)
+    return parsed
+  }
+
+  return {
+    parseFunnel(): ParsedStep[] {
+      const steps = [parseStep()]
+      while (take('>')) steps.push(parseStep())
+      return endOf(steps, '> or |')
+    },
+    parseWhere: () => endOf(parseConditions(), 'a comma'),
+  }
 }
 
 function valueOf(text: string): string | number | boolean {

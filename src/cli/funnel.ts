@@ -1,9 +1,10 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import type { Command } from 'commander'
 import { styleText } from 'node:util'
 import { z } from 'zod'
 import type { CommandContext } from './context.ts'
 import { parseFunnel } from './funnel-grammar.ts'
 import { requestJson } from './http-client.ts'
+import { parseCount } from './parse-count.ts'
 import { printable } from './printable.ts'
 import { addTargetOptions, type TargetOptions } from './target-options.ts'
 import { resolveTarget } from './target.ts'
@@ -55,7 +56,7 @@ export function registerFunnel(program: Command, context: CommandContext): void 
     )
     .option('--by <property>', 'break down by a property of the first step')
     .option('--count-by <property>', 'count the values of a property, across users, not users')
-    .option('--limit <count>', 'values of the breakdown to show', parseCount)
+    .option('--limit <count>', 'values of the breakdown to show', parseCount())
     .option('--from <moment>', 'a date, ISO 8601 with a zone (default: 30 days before --to)')
     .option('--to <moment>', 'the same; not included (default: now)')
     .option('--time-zone <zone>', 'in which dates are meant; the project’s by default')
@@ -126,10 +127,4 @@ function bars(steps: Answer['steps'], labelWidth: number): string {
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`
-}
-
-function parseCount(text: string): number {
-  const count = Number(text)
-  if (Number.isInteger(count) && count > 0) return count
-  throw new InvalidArgumentError('a whole number above 0')
 }

@@ -25,7 +25,7 @@ export interface Target {
   readonly projectId: string | null
 }
 
-/** Sends a request and returns the parsed answer. Throws AppError with what the service says is wrong. */
+/** Sends a request and returns the parsed answer, null where it has no body. Throws AppError with what the service says is wrong. */
 export async function requestJson(
   target: Pick<Target, 'url' | 'headers'>,
   path: string,
@@ -106,6 +106,7 @@ async function attempt(
 }
 
 function read({ ok, status, headers }: Response, text: string, url: string): Exchange {
+  if (status === 204) return { answer: null }
   const json = parsed(text)
   if (ok && json !== undefined) return { answer: json }
   const { success, data } = Problem.safeParse(json)

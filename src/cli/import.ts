@@ -13,6 +13,7 @@ import { openProgress } from './import/progress.ts'
 import { NOTHING_YET, runImport, type ImportResult } from './import/run.ts'
 import { formatOf, openSource, type Format } from './import/source.ts'
 import { openImportFiles } from './import/state.ts'
+import { parseCount } from './parse-count.ts'
 import { printable } from './printable.ts'
 import { addTargetOptions, type TargetOptions } from './target-options.ts'
 import { resolveTarget } from './target.ts'
@@ -157,14 +158,6 @@ function summaryText({ state, seconds, refused, refusedPath }: Report, eventsPer
     lines.push(`  line ${line}: ${code}: ${printable(reason)}`)
   if (refusedCount > 0) lines.push(`all refused lines: ${refusedPath}`)
   return lines.join('\n')
-}
-
-function parseCount(most: number): (text: string) => number {
-  return (text) => {
-    const count = Number(text)
-    if (Number.isInteger(count) && count >= 1 && count <= most) return count
-    throw new InvalidArgumentError(`a whole number from 1 to ${most}`)
-  }
 }
 
 function parseTimeZone(text: string): string {

@@ -34,6 +34,27 @@ export async function saveKeyRing(dataDir: string, ring: KeyRing): Promise<void>
   await rename(`${path}.new`, path)
 }
 
+/** Keeps the name of a project and some of its keys, beside those that are kept of it. */
+export async function keepKeys(
+  dataDir: string,
+  projectId: string,
+  kept: KeptProject,
+): Promise<void> {
+  const ring = await loadKeyRing(dataDir)
+  const project = { ...ring.projects[projectId], ...kept }
+  await saveKeyRing(dataDir, { ...ring, projects: { ...ring.projects, [projectId]: project } })
+}
+
+/** Forgets a project and its keys. */
+export async function forgetKeys(dataDir: string, projectId: string): Promise<void> {
+  const { firstProject, projects } = await loadKeyRing(dataDir)
+  const left = Object.entries(projects).filter(([id]) => id !== projectId)
+  await saveKeyRing(dataDir, {
+    ...(firstProject === undefined || firstProject === projectId ? {} : { firstProject }),
+    projects: Object.fromEntries(left),
+  })
+}
+
 function pathOf(dataDir: string): string {
   return join(dataDir, 'keys.json')
 }

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { systemClock as clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { openDatabase } from '../embedded/database.ts'
-import { openLog } from '../log.ts'
+import { openLog, type Logger } from '../log.ts'
 import type { CommandContext } from './context.ts'
+import { fillDemo, findDemo, type DemoProject } from './demo.ts'
+import { greeting, type ShownProject } from './greeting.ts'
 import { requestJson } from './http-client.ts'
 import { loadKeyRing, saveKeyRing } from './key-ring.ts'
 import { migrateKeyspace } from './migrate-keyspace.ts'
@@ -14,31 +16,70 @@ export function registerStart(program: Command, context: CommandContext): void {
   program
     .command('start')
     .description(
-      'run everything: Cassandra if none is given, migrations, a first project, the service',
+      'run everything: Cassandra if none is given, migrations, a first project and a demo, the service',
     )
+    .option('--no-demo', 'without the demo project, which is made and filled once')
     .option('--json', 'print the address and keys as JSON')
-    .action(async ({ json: isJson = false }: { json?: boolean }) => {
+    .action(async (options: { json?: boolean; demo: boolean }) => {
       const config = context.loadConfig()
       const log = openLog(config.LOG_LEVEL)
       const stopping = context.interruption()
       const database = await openDatabase({ config, log, clock })
+      let filling = Promise.resolve()
       try {
         await migrateKeyspace(config, database, log)
         await runService(config, database, { log, stopping }, async (service) => {
           const first = await firstProject(config, service)
+          const isDemoWanted = options.demo && config.DEMO === 'on'
+          const demo = isDemoWanted ? await findDemo(config, service).catch(noDemo(log)) : null
           const adminKey = service.isAdminKeyNew ? { adminKey: service.adminKey } : {}
-          const shown = { url: service.url, ...adminKey, ...first }
-          context.print(isJson ? JSON.stringify(shown) : greeting(config, service, first))
+          const shown = { url: service.url, ...adminKey, ...first, demo }
+          const text = () => greeting(config, service, { first, demo })
+          context.print(options.json ? JSON.stringify(shown) : text())
+          if (demo === null || demo.isFilled) return
+          const signal = AbortSignal.any([stopping, database.ended])
+          filling = fill(context, log, { config, service, demo, signal })
         })
       } finally {
+        await filling
         await database.close()
       }
     })
 }
 
+/** Never rejects: the service does well without a demo. */
+async function fill(
+  context: CommandContext,
+  log: Logger,
+  { config, service, demo, signal }: Filling,
+): Promise<void> {
+  const startedMs = clock.monotonicMs()
+  try {
+    const options = { signal, note: (text: string) => log.info(text) }
+    const count = await fillDemo(config, service, demo, options)
+    const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(1)
+    context.printError(`the demo shop is filled: ${count} events in ${seconds} s`)
+  } catch (error) {
+    if (!signal.aborted) noDemo(log)(error)
+  }
+}
+
+function noDemo(log: Logger): (error: unknown) => null {
+  return (error) => {
+    log.warn({ err: error }, 'the demo shop is not filled')
+    return null
+  }
+}
+
+interface Filling {
+  readonly config: Config
+  readonly service: RunningService
+  readonly demo: DemoProject
+  readonly signal: AbortSignal
+}
+
 const Listed = z.object({ projects: z.array(z.object({ id: z.string() })) })
 const FirstProject = z.object({ id: z.string(), writeKey: z.string(), readKey: z.string() })
-type FirstProject = z.output<typeof FirstProject>
 
 /**
  * Makes an empty project where there is none at all. Returns it, also at later starts, as long as it is
@@ -47,7 +88,7 @@ type FirstProject = z.output<typeof FirstProject>
 async function firstProject(
   { DATA_DIR }: Config,
   { url, adminKey }: RunningService,
-): Promise<FirstProject | null> {
+): Promise<ShownProject | null> {
   const admin = { url, key: adminKey, headers: { authorization: `Bearer ${adminKey}` } }
   const { projects } = Listed.parse(await requestJson(admin, '/v1/projects'))
   const ring = await loadKeyRing(DATA_DIR)
@@ -64,40 +105,4 @@ async function firstProject(
     projects: { ...ring.projects, [made.id]: keys },
   })
   return made
-}
-
-function greeting(
-  { ADMIN_KEY, DATA_DIR }: Config,
-  { url, adminKey, isAdminKeyNew }: RunningService,
-  first: FirstProject | null,
-): string {
-  const time = new Date(clock.nowMs()).toISOString()
-  const events = JSON.stringify([
-    { id: 'e-1', event: 'page_view', userId: 4711, time, properties: { path: '/pricing' } },
-    { id: 'e-2', event: 'sign_up', userId: 4711, time },
-  ])
-  const funnel = JSON.stringify({
-    steps: [{ event: 'page_view' }, { event: 'sign_up' }],
-    freshness: 'now',
-  })
-  const lines = ['', `Thousandfold listens on ${url}  (the API: ${url}/docs)`, '']
-  if (isAdminKeyNew) lines.push(`  admin key (shown once)  ${adminKey}`)
-  else if (ADMIN_KEY === undefined) lines.push(`  admin key               in ${DATA_DIR}/admin-key`)
-  if (first === null) return lines.join('\n')
-  const { id, writeKey, readKey } = first
-  return [
-    ...lines,
-    `  first project           ${id}`,
-    `  write key               ${writeKey}`,
-    `  read key                ${readKey}`,
-    '',
-    'Send two events:',
-    '',
-    `  curl -X POST ${url}/v1/events -H 'Authorization: Bearer ${writeKey}' -d '${events}'`,
-    '',
-    'Ask who went from the one to the other:',
-    '',
-    `  curl -X POST ${url}/v1/funnels -H 'Authorization: Bearer ${readKey}' -d '${funnel}'`,
-    '',
-  ].join('\n')
 }

@@ -10,6 +10,14 @@ export interface TargetOptions {
 /** What a key is needed for. */
 export type KeyNeed = 'write' | 'read' | 'erase'
 
+/** Of commands that manage projects. */
+export function addAdminOptions(command: Command): Command {
+  return command
+    .option('--key <key>', 'the admin key; the one that is kept here by default')
+    .option('--url <url>', 'of the service; the one that runs on DATA_DIR by default')
+    .option('--json', 'print the whole answer as JSON')
+}
+
 export function addTargetOptions(command: Command, kind: KeyNeed): Command {
   const keys = {
     write: 'a write key; one that is kept here by default',

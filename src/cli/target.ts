@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { AppError } from '../error.ts'
 import { findAdminKey } from './admin-key.ts'
 import { requestJson, type Target } from './http-client.ts'
-import { loadKeyRing, saveKeyRing, type KeyRing } from './key-ring.ts'
+import { keepKeys, loadKeyRing, type KeyRing } from './key-ring.ts'
 import { readServiceFile } from './service-file.ts'
 import type { KeyNeed, TargetOptions } from './target-options.ts'
 
@@ -17,8 +17,7 @@ export async function resolveTarget(
   { url: givenUrl, project, key: givenKey }: TargetOptions,
   kind: KeyNeed,
 ): Promise<Target> {
-  const url = givenUrl?.replace(/\/+$/, '') ?? (await serviceUrl(config))
-  if (!URL.canParse(url)) throw new AppError('INVALID_REQUEST', `--url: not a URL: ${url}`)
+  const url = await findUrl(config, givenUrl)
   if (givenKey !== undefined) return targetOf(url, givenKey, null)
   const ring = await loadKeyRing(config.DATA_DIR)
   const projectId = findProject(ring, project)
@@ -35,12 +34,43 @@ export async function resolveTarget(
   return targetOf(url, await makeWriteKey({ url, adminKey, projectId }, config.DATA_DIR), projectId)
 }
 
+/** Finds the service and the admin key: the given one, else the one kept here. Throws INVALID_REQUEST. */
+export async function resolveAdmin(
+  config: Config,
+  { url, key }: Pick<TargetOptions, 'url' | 'key'>,
+): Promise<Target> {
+  const adminKey = key ?? (await findAdminKey(config))
+  if (adminKey === null)
+    throw new AppError('INVALID_REQUEST', 'no admin key is kept here: give --key or ADMIN_KEY')
+  return targetOf(await findUrl(config, url), adminKey, null)
+}
+
+/** Finds the same, and a project by id or kept name, by default the first; `path` is its resource. */
+export async function resolveProject(
+  config: Config,
+  { project, ...options }: TargetOptions,
+): Promise<{ readonly admin: Target; readonly projectId: string; readonly path: string }> {
+  const admin = await resolveAdmin(config, options)
+  const projectId = findProject(await loadKeyRing(config.DATA_DIR), project)
+  return { admin, projectId, path: `/v1/projects/${encodeURIComponent(projectId)}` }
+}
+
+async function findUrl(config: Config, given: string | undefined): Promise<string> {
+  const url = given?.replace(/\/+$/, '') ?? (await serviceUrl(config))
+  if (!URL.canParse(url)) throw new AppError('INVALID_REQUEST', `--url: not a URL: ${url}`)
+  return url
+}
+
 async function serviceUrl({ DATA_DIR, HOST, PORT }: Config): Promise<string> {
   const running = await readServiceFile(DATA_DIR)
   return running?.url ?? `http://${HOST}:${PORT}`
 }
 
-function findProject({ firstProject, projects }: KeyRing, asked: string | undefined): string {
+/** Returns the id of a project by id or by a name that is kept here, of the first one by default. */
+export function findProject(
+  { firstProject, projects }: KeyRing,
+  asked: string | undefined,
+): string {
   if (asked === undefined) {
     if (firstProject !== undefined) return firstProject
     throw new AppError('INVALID_REQUEST', 'which project? give --project, or --key')
@@ -61,9 +91,7 @@ async function makeWriteKey(
   const { name } = z.object({ name: z.string() }).parse(await requestJson(admin, path))
   const made = await requestJson(admin, `${path}/keys`, { kind: 'write' })
   const { key } = z.object({ key: z.string() }).parse(made)
-  const ring = await loadKeyRing(dataDir)
-  const kept = { ...ring.projects[projectId], name, writeKey: key }
-  await saveKeyRing(dataDir, { ...ring, projects: { ...ring.projects, [projectId]: kept } })
+  await keepKeys(dataDir, projectId, { name, writeKey: key })
   return key
 }
 

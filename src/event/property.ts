@@ -17,13 +17,6 @@ export function propertyAt(properties: unknown, path: string): string | number |
   return null
 }
 
-/**
- * Where folds ask for the session id of an event, as if it were a property. No question can name it, and
- * `forEachProperty` never takes it, since half of a surrogate pair is in it. An event's own key that reads like it
- * is stored and never looked at: ask for this path before `propertyAt` is.
- */
-export const SESSION_ID_PATH = '\ud800sessionId'
-
 /** The longest path that a question can name. */
 export const PROPERTY_PATH_LENGTH_MAX = 256
 /** More dots than levels of nesting that an event may have; each makes a path dearer to look up. */

@@ -5,6 +5,7 @@ import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import type { Grant, Keys } from '../store/keys.ts'
 import type { Project, Projects } from '../store/projects.ts'
+import { isPassing } from '../store/retry.ts'
 import type { AppEnv } from './app-env.ts'
 
 /** What a key is needed for; a read key needs the right to erase. */
@@ -78,6 +79,17 @@ export function openAccess(dependencies: {
         c.set('project', project)
         c.set('askedBy', askedBy)
         await next()
+      }
+    },
+
+    /** Whether the key of a request that passed still may; while that cannot be said, it does. */
+    async isStillAllowed(c: Context<AppEnv>, needed: Need): Promise<boolean> {
+      try {
+        await askerOf(c, needed)
+        return true
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        return isPassing(error)
       }
     },
 

@@ -9,6 +9,7 @@ import { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Access } from './access.ts'
 import type { AppEnv } from './app-env.ts'
 import type { Bodies } from './body.ts'
+import { goneSignal } from './gone-signal.ts'
 import { parseJsonBody } from './json-body.ts'
 
 const CSV_TYPE = 'text/csv'
@@ -52,11 +53,4 @@ function csvAnswer(c: Context<AppEnv>, { users, asOf, cursor }: FunnelUsersPage)
     'x-as-of': asOf,
     ...(cursor === undefined ? {} : { 'x-next-cursor': cursor }),
   })
-}
-
-function goneSignal(outgoing: AppEnv['Bindings']['outgoing']): AbortSignal {
-  const gone = new AbortController()
-  outgoing.once('close', () => gone.abort())
-  if (outgoing.destroyed) gone.abort()
-  return gone.signal
 }

@@ -2,7 +2,8 @@ import type { ErrorCode } from '../error.ts'
 import { jsonSchemas, type SchemaName } from '../wire/schemas.ts'
 import { BODY_BYTES_MAX, UNPACKED_BYTES_MAX } from './body.ts'
 import { ANSWERS } from './error-response.ts'
-import { ROUTES, type KeyKind, type Route } from './route-descriptions.ts'
+import type { KeyKind, RouteDescription } from './route-description.ts'
+import { ROUTES } from './route-descriptions.ts'
 
 const BODY_ERRORS = ['INVALID_REQUEST', 'BODY_TOO_LARGE', 'UNSUPPORTED_ENCODING'] as const
 const KEY_ERRORS = ['UNAUTHENTICATED', 'FORBIDDEN', 'OVERLOADED', 'STORE_UNAVAILABLE'] as const
@@ -78,7 +79,7 @@ function operation({
   body,
   answers,
   errors,
-}: Route) {
+}: RouteDescription) {
   const codes = new Set<ErrorCode>([
     ...(key === undefined ? [] : KEY_ERRORS),
     ...(body === undefined ? [] : BODY_ERRORS),

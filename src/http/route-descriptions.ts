@@ -1,43 +1,9 @@
-import type { ErrorCode } from '../error.ts'
 import { USER_EVENTS_MAX } from '../query/user-events.ts'
-import type { SchemaName } from '../wire/schemas.ts'
-
-export type KeyKind = 'write' | 'read' | 'erase' | 'admin'
-
-/** What is said of one route; the rest follows. */
-export interface Route {
-  readonly id: string
-  readonly tag: string
-  readonly summary: string
-  readonly description?: string
-  readonly key?: KeyKind
-  readonly parameters?: readonly object[]
-  readonly body?: SchemaName
-  /** Status, what it means, and the schemas and media types that it brings. */
-  readonly answers: readonly (readonly [
-    number,
-    string,
-    ...(SchemaName | `${string}/${string}`)[],
-  ])[]
-  /** Beyond those that the key and the body bring. */
-  readonly errors?: readonly ErrorCode[]
-}
-
-const inPath = (name: string) => ({
-  name,
-  in: 'path',
-  required: true,
-  schema: { type: 'string', minLength: 1 },
-})
-const inQuery = (name: string, description: string, schema: object) => ({
-  name,
-  in: 'query',
-  description,
-  schema,
-})
+import { LOOKUP_ROUTES } from './lookup-descriptions.ts'
+import { inPath, inQuery, type RouteDescription } from './route-description.ts'
 
 /** Every route, by path as OpenAPI writes it, then by method. A test holds it against the app. */
-export const ROUTES: Record<string, Record<string, Route>> = {
+export const ROUTES: Record<string, Record<string, RouteDescription>> = {
   '/v1/events': {
     post: {
       id: 'storeEvents',
@@ -53,6 +19,7 @@ export const ROUTES: Record<string, Record<string, Route>> = {
       errors: ['TOO_MANY_EVENTS'],
     },
   },
+  ...LOOKUP_ROUTES,
   '/v1/funnels': {
     post: {
       id: 'askFunnel',

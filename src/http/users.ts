@@ -1,11 +1,11 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { USER_EVENTS_MAX, type UserEvents } from '../query/user-events.ts'
-import type { StoredEvent } from '../store/event-row.ts'
 import type { Erasures } from '../upkeep/erase-user.ts'
 import { checked } from '../wire/check.ts'
 import type { Access } from './access.ts'
 import type { AppEnv } from './app-env.ts'
+import { eventsAnswer } from './event-json.ts'
 
 const Page = z.object({
   limit: z.coerce.number().int().min(1).max(USER_EVENTS_MAX).default(100),
@@ -22,11 +22,7 @@ export function userRoutes(dependencies: {
   return new Hono<AppEnv>()
     .get('/users/:userId/events', access.allow('read'), async (c) => {
       const page = checked(Page, c.req.query(), 'INVALID_QUERY')
-      const { events, cursor } = await userEvents.ask(c.var.project, c.req.param('userId'), page)
-      const tail = cursor === undefined ? '' : `,"cursor":${JSON.stringify(cursor)}`
-      return c.body(`{"events":[${events.map(eventJson).join()}]${tail}}`, 200, {
-        'content-type': 'application/json',
-      })
+      return eventsAnswer(c, await userEvents.ask(c.var.project, c.req.param('userId'), page))
     })
     .delete('/users/:userId', access.allow('erase'), async (c) => {
       const { project, askedBy } = c.var
@@ -34,17 +30,4 @@ export function userRoutes(dependencies: {
       const { erasedAtMs } = await erasures.erase(project, { userId, askedBy })
       return c.json({ userId, erasedAt: new Date(erasedAtMs).toISOString() }, 202)
     })
-}
-
-// By hand, so that properties leave as they came: parsing them would round large numbers.
-function eventJson(event: StoredEvent): string {
-  const { id, eventName, userId, anonymousId, sessionId, eventTimeMs, receivedAtMs } = event
-  const head = JSON.stringify({
-    ...{ id, event: eventName, userId },
-    ...(anonymousId === null ? {} : { anonymousId }),
-    ...(sessionId === null ? {} : { sessionId }),
-    time: new Date(eventTimeMs).toISOString(),
-    receivedAt: new Date(receivedAtMs).toISOString(),
-  })
-  return `${head.slice(0, -1)},"properties":${event.properties}}`
 }

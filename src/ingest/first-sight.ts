@@ -194,13 +194,18 @@ function propertiesOf(properties: unknown): PropertyName[] {
     const [path, value] = next
     const type = typeOf(value)
     if (type !== 'object') {
-      if (type !== null && path.length <= PROPERTY_LENGTH_MAX) found.push({ property: path, type })
+      if (type !== null && isAskable(path)) found.push({ property: path, type })
       continue
     }
     for (const [key, child] of Object.entries(value as object) as [string, unknown][])
       open.push([path === '' ? key : `${path}.${key}`, child])
   }
   return found
+}
+
+// What no question can name is not told of either.
+function isAskable(path: string): boolean {
+  return path !== '' && path.length <= PROPERTY_LENGTH_MAX && path.isWellFormed()
 }
 
 /** Null for null, an array and what is missing, which cannot be asked about. */

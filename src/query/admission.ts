@@ -12,7 +12,7 @@ const WAITING_MAX = 256
  * at once, before it takes memory. Measures each, by outcome.
  */
 export function openAdmission(dependencies: {
-  readonly kind: 'funnel' | 'counts' | 'user' | 'erasure'
+  readonly kind: 'funnel' | 'counts' | 'user' | 'search' | 'names' | 'erasure'
   readonly inFlightMax: number
   readonly metrics: Metrics
 }) {

@@ -1,8 +1,8 @@
 import { textOf } from '../analysis/condition.ts'
 import { isSampledText } from '../event/bucket.ts'
 import { DAY_MS, dayOf } from '../event/day.ts'
-import { propertyAt, SESSION_ID_PATH } from '../event/property.ts'
-import type { DayRuns, Run } from '../segment/columns.ts'
+import { propertyAt } from '../event/property.ts'
+import { SESSION_ID_PATH, type DayRuns, type Run } from '../segment/columns.ts'
 import { openDictionary } from '../segment/dictionary.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { declareFunnelUsers, type FunnelUsers, type UsersAsked } from '../analysis/funnel-users.ts'
-import { declareFunnel, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
+import { declareFunnel, type Funnel } from '../analysis/funnel.ts'
+import type { FunnelCounts } from '../analysis/tally.ts'
 import { groupBy } from '../group-by.ts'
 import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
@@ -105,7 +106,8 @@ export function openFolds(monotonicMs: () => number) {
       const groups = foldGroups.map((foldGroup) => {
         const group = list.openGroup(FOLD_GROUP_USERS)
         foldDays(group, days, foldGroup, leftOutOf(foldGroup))
-        const first = foldGroup === after?.foldGroup ? after.position : -1
+        const first =
+          foldGroup === after?.foldGroup ? { user: after.position, ordinal: after.ordinal } : null
         return { foldGroup, users: group.close(first, limit) }
       })
       return { groups }

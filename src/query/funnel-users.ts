@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { NONE, OTHER } from '../analysis/funnel-result.ts'
 import type { UsersAsked } from '../analysis/funnel-users.ts'
-import { declareFunnel, eventNamesOf, type FunnelSpec } from '../analysis/funnel.ts'
+import { declareFunnel } from '../analysis/funnel.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import type { Metrics } from '../metrics.ts'
@@ -10,18 +10,16 @@ import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
-import { heldSpec, neededProperties, readRangeOf, retriedOnce } from './funnel.ts'
-import { specOf } from './funnel-spec.ts'
+import { retriedOnce } from './funnel.ts'
+import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
 import type { Pin, Pins } from './pins.ts'
-import { resolveRange } from './range.ts'
-import { heldRange, type RawEvents } from './raw-events.ts'
+import type { RawEvents } from './raw-events.ts'
 import { listRowUsers } from './row-users.ts'
-import type { SegmentRead } from './segment-plan.ts'
 import type { SegmentUsers } from './segment-users.ts'
 import type { Segments } from './segments.ts'
 import type { UserIds } from './user-ids.ts'
 
-/** A user of a page. A list goes on after a user's `place`: the id, or the number where segments are asked. */
+/** A user of a page. A list goes on after a user's `place`: the ordinal; the id, or the number where segments are asked. */
 interface PlacedUser {
   readonly place: string
   readonly userId: string
@@ -33,12 +31,6 @@ interface Cursor {
   readonly pinId: string
   /** Of the last user of the page before. */
   readonly place: string
-}
-
-/** What a page reads and asks of it. */
-interface PageRead {
-  readonly read: SegmentRead
-  readonly spec: FunnelSpec
 }
 
 export type FunnelUserLists = ReturnType<typeof openFunnelUserLists>
@@ -100,7 +92,7 @@ export function openFunnelUserLists(dependencies: {
   async function shownValues(
     { source }: FunnelUsersQuery,
     { root }: Pin,
-    { read, spec }: PageRead,
+    { read, spec }: FunnelRead,
   ): Promise<string[]> {
     const funnel = declareFunnel(spec)
     let counts = funnel.empty()
@@ -123,27 +115,31 @@ export function openFunnelUserLists(dependencies: {
   async function usersAfter(
     query: FunnelUsersQuery,
     { root, shownValues }: Pin,
-    { read, spec }: PageRead,
+    { read, spec }: FunnelRead,
     place: string | null,
   ): Promise<PlacedUser[]> {
     const { step, outcome, breakdownValue } = query
     const values = breakdownValue === undefined ? null : valuesOf(breakdownValue, shownValues)
     const asked: UsersAsked = { spec, step, outcome, values }
     const limit = query.limit + 1
+    const after = place === null ? null : placeFrom(place)
     if (query.source === 'events') {
-      const page = { asked, after: place, limit }
-      const { users, eventCount } = await listRowUsers(rawEvents, read, page)
+      const { users, eventCount } = await listRowUsers(rawEvents, read, { asked, after, limit })
       metrics.queryEvents.inc(eventCount)
-      return users.map((user) => ({ place: user.userId, ...user }))
+      return users.map((user) => ({ place: `${user.ordinal} ${user.userId}`, ...user }))
     }
     if (root === null) return []
-    const page = { asked, after: place === null ? null : userNumberOf(place), limit }
+    const page = {
+      asked,
+      after: after && { ...after, userNumber: userNumberOf(after.userId) },
+      limit,
+    }
     const { users, eventCount } = await segmentUsers(read, root, page)
     metrics.queryEvents.inc(eventCount)
     const numbers = users.map(({ userNumber }) => userNumber)
-    const ids = await userIds(read.projectId, root, numbers)
-    return users.map(({ userNumber, ...times }) => ({
-      ...{ place: String(userNumber), userId: ids.get(userNumber)!, ...times },
+    const ids = await userIds(read.projectId, root, [...new Set(numbers)])
+    return users.map(({ userNumber, ordinal, ...times }) => ({
+      ...{ place: `${ordinal} ${userNumber}`, userId: ids.get(userNumber)!, ...times },
     }))
   }
 
@@ -202,21 +198,11 @@ function readOf(
   query: FunnelUsersQuery,
   nowMs: number,
   signal: AbortSignal,
-): PageRead {
-  const { projectId, retentionDays } = project
-  const timeZone = query.timeZone ?? project.timeZone
-  const whole = specOf(query, resolveRange(query, { timeZone, nowMs }))
+): FunnelRead {
   // Without a value to look for nothing is broken down.
-  const spec = query.breakdownValue === undefined ? { ...whole, breakdown: null } : whole
-  const range = heldRange(readRangeOf(spec), retentionDays, nowMs)
-  const eventNames = eventNamesOf(spec)
-  return {
-    read: {
-      ...{ projectId, range, eventNames, history: null, sample: 1 },
-      ...{ ...neededProperties(spec, null), nowMs, signal },
-    },
-    spec: heldSpec(spec, range),
-  }
+  const breakdown = query.breakdownValue === undefined ? null : query.breakdown
+  const asked = { ...query, breakdown, trend: null, compare: null, timeToConvert: false }
+  return funnelRead(project, asked, rangeOf(project, query, nowMs), { nowMs, signal })
 }
 
 /** The values that the entry of a breakdown stands for, as `funnelResult` puts them together. */
@@ -250,8 +236,14 @@ function cursorFrom(text: string, question: string): Cursor {
   return { pinId, place }
 }
 
-function userNumberOf(place: string): number {
-  const userNumber = /^\d{1,10}$/.test(place) ? Number(place) : NaN
+function placeFrom(place: string): { ordinal: number; userId: string } {
+  const [, ordinal, userId] = /^(\d{1,9}) ([^]+)$/.exec(place) ?? []
+  if (userId === undefined) throw wrongCursor('not one of ours')
+  return { ordinal: Number(ordinal), userId }
+}
+
+function userNumberOf(text: string): number {
+  const userNumber = /^\d{1,10}$/.test(text) ? Number(text) : NaN
   if (!(userNumber < 2 ** 32)) throw wrongCursor('not one of ours')
   return userNumber
 }

@@ -1,22 +1,18 @@
-import {
-  declareFunnel,
-  eventNamesOf,
-  propertiesOf,
-  type Funnel,
-  type FunnelCounts,
-  type FunnelSpec,
-} from '../analysis/funnel.ts'
+import type { FunnelSpec } from '../analysis/funnel-spec.ts'
+import { declareFunnel, type Funnel } from '../analysis/funnel.ts'
+import type { FunnelCounts } from '../analysis/tally.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
+import { sampledShare } from '../event/bucket.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness, View } from './freshness.ts'
-import { countByOf, definitionOf, presentFunnel } from './funnel-answer.ts'
-import { specOf } from './funnel-spec.ts'
-import { heldRange, type RawEvents } from './raw-events.ts'
+import { countByOf, definitionOf, presentFunnel, unitOf } from './funnel-answer.ts'
+import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
+import type { RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
 import type { SegmentRead } from './segment-plan.ts'
 import type { Segments } from './segments.ts'
@@ -35,6 +31,11 @@ interface Counted {
   }
   readonly planMs: number
   readonly foldMs: number
+}
+
+interface RangeAnswer {
+  readonly shown: ReturnType<typeof presentFunnel>
+  readonly counted: Counted
 }
 
 export type FunnelQuestions = ReturnType<typeof openFunnelQuestions>
@@ -99,44 +100,64 @@ export function openFunnelQuestions(dependencies: {
     return { counts, asOfMs, warnings: [], amounts: all, planMs, foldMs }
   }
 
+  /** Answers about one range. */
+  async function answerRange(
+    project: Project,
+    query: FunnelQuery,
+    { read, spec }: FunnelRead,
+  ): Promise<RangeAnswer> {
+    const startedMs = clock.monotonicMs()
+    const funnel = declareFunnel(spec)
+    const counted =
+      query.source === 'events'
+        ? await countRows(read, { funnel, startedMs })
+        : await retriedOnce(async () => {
+            const view = await freshness.view(project, query.freshness, read.signal)
+            return await countSegments(read, view, { funnel, spec, startedMs })
+          })
+    metrics.queryEvents.inc(counted.amounts.events)
+    const result = funnel.result(counted.counts, 1 / shareOf(query))
+    const isRounded = result.timeToConvert?.areExact === false
+    return {
+      shown: presentFunnel(query, spec, result, counted.asOfMs),
+      counted: isRounded ? { ...counted, warnings: [...counted.warnings, TIMES_ROUNDED] } : counted,
+    }
+  }
+
   async function answer(project: Project, query: FunnelQuery, gone: AbortSignal) {
-    const signal = AbortSignal.any([gone, AbortSignal.timeout(queryTimeoutMs)])
     const startedMs = clock.monotonicMs()
     const nowMs = clock.nowMs()
-    const timeZone = query.timeZone ?? project.timeZone
-    const range = resolveRange(query, { timeZone, nowMs })
-    const spec = specOf(query, range)
-    const funnel = declareFunnel(spec)
-    const countBy = countByOf(query)
-    const read = {
-      projectId: project.projectId,
-      range: heldRange(readRangeOf(spec), project.retentionDays, nowMs),
-      ...{ eventNames: eventNamesOf(spec), history: null, sample: 1 },
-      ...neededProperties(spec, countBy),
+    const moment = {
       nowMs,
-      signal,
+      signal: AbortSignal.any([gone, AbortSignal.timeout(queryTimeoutMs)]),
     }
-    const isRaw = query.source === 'events'
-    // What is older or newer than can be held is not there, whether or not it still is.
-    const held = heldSpec(spec, read.range)
-    const counted = isRaw
-      ? await countRows(read, { funnel, startedMs })
-      : await retriedOnce(async () => {
-          const view = await freshness.view(project, query.freshness, signal)
-          const asked = { funnel, spec: held, startedMs }
-          return await countSegments(read, view, asked)
-        })
-    metrics.queryEvents.inc(counted.amounts.events)
+    const range = rangeOf(project, query, nowMs)
+    const compared = comparedRange(project, query, range, nowMs)
+    // What is wrong with a question is told before anything is read for it.
+    const reads = [range, ...(compared === null ? [] : [compared])].map((one) =>
+      funnelRead(project, query, one, moment),
+    )
+    const answers: RangeAnswer[] = []
+    for (const read of reads) answers.push(await answerRange(project, query, read))
+    const [{ shown, counted }, before] = answers as [RangeAnswer, RangeAnswer?]
+    const sum = (of: (counted: Counted) => number) =>
+      answers.reduce((all, one) => all + of(one.counted), 0)
+    const [planMs, foldMs] = [sum((one) => one.planMs), sum((one) => one.foldMs)]
     const totalMs = clock.monotonicMs() - startedMs
-    const { planMs, foldMs } = counted
     return {
-      ...presentFunnel(query, funnel.result(counted.counts)),
-      unit: countBy ?? 'users',
+      ...shown,
+      ...(before && { compare: { ...rangeText(compared!), ...before.shown } }),
+      unit: unitOf(query),
       asOf: new Date(counted.asOfMs).toISOString(),
       definition: definitionOf(query, range),
-      warnings: counted.warnings,
+      warnings: [...new Set([...counted.warnings, ...sampleWarnings(query)])],
       source: query.source,
-      read: counted.amounts,
+      read: {
+        partitions: sum((one) => one.amounts.partitions),
+        bytes: sum((one) => one.amounts.bytes),
+        events: sum((one) => one.amounts.events),
+        cacheHitBytes: sum((one) => one.amounts.cacheHitBytes),
+      },
       tookMs: {
         plan: round(planMs),
         read: round(Math.max(0, totalMs - planMs - foldMs)),
@@ -163,6 +184,8 @@ export function openFunnelQuestions(dependencies: {
 
 const PROPERTIES_CUT =
   'an event name has more properties than columns: ask with source "events" to have them all'
+const TIMES_ROUNDED =
+  'so many convert that medians, 90th percentiles and the histogram are told to within 0.1 %; means are exact'
 
 /** Tries again where an object was deleted on the way: what is published now leads to others. */
 export async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
@@ -174,37 +197,32 @@ export async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a question reads of properties. */
-export function neededProperties(
-  spec: FunnelSpec,
-  countBy: string | null,
-): Pick<SegmentRead, 'properties' | 'propertiesFor' | 'countBy'> {
-  const withCounted = (paths: readonly string[]) =>
-    countBy === null ? paths : [...new Set([...paths, countBy])]
-  const byName = new Map<string, readonly string[]>()
-  return {
-    countBy,
-    properties: withCounted(propertiesOf(spec)),
-    propertiesFor(eventName) {
-      let known = byName.get(eventName)
-      if (known === undefined)
-        byName.set(eventName, (known = withCounted(propertiesOf(spec, eventName))))
-      return known
-    },
-  }
+/** Returns the other range that a question asks about; null for none. Throws INVALID_QUERY. */
+function comparedRange(
+  project: Project,
+  { compare, timeZone = project.timeZone }: FunnelQuery,
+  { startMs, endMs }: Range,
+  nowMs: number,
+): Range | null {
+  if (compare === null) return null
+  if (compare === 'previous') return { startMs: startMs - (endMs - startMs), endMs: startMs }
+  return resolveRange(compare, { timeZone, nowMs })
 }
 
-/** The times of events that can matter: an entry lies before the end, a later step within its window. */
-export function readRangeOf({ entryStartMs, entryEndMs, lastEndMs, windowMs }: FunnelSpec): Range {
-  return { startMs: entryStartMs, endMs: Math.min(lastEndMs, entryEndMs + windowMs) }
+function rangeText({ startMs, endMs }: Range) {
+  return { from: new Date(startMs).toISOString(), to: new Date(endMs).toISOString() }
 }
 
-export function heldSpec(spec: FunnelSpec, { startMs, endMs }: Range): FunnelSpec {
-  return {
-    ...spec,
-    entryStartMs: Math.max(spec.entryStartMs, startMs),
-    lastEndMs: Math.min(spec.lastEndMs, endMs),
-  }
+/** The share of all units that is counted: values are sampled by their own hash, users by their bucket. */
+function shareOf(query: FunnelQuery): number {
+  return countByOf(query) === null ? sampledShare(query.sample) : query.sample
+}
+
+function sampleWarnings(query: FunnelQuery): string[] {
+  if (query.sample === 1) return []
+  const percent = Math.round(1_000 * shareOf(query)) / 10
+  const counted = countByOf(query) === null ? 'users' : 'values'
+  return [`counted of ${percent} % of the ${counted}, and scaled: the numbers are estimates`]
 }
 
 function round(ms: number): number {

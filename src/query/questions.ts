@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Stores } from '../store/stores.ts'
 import { openAdmission } from './admission.ts'
+import { openCatalogue } from './catalogue.ts'
 import { openCountQuestions } from './counts.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openFreshness, type SealNow } from './freshness.ts'
@@ -10,6 +11,7 @@ import { openFunnelQuestions } from './funnel.ts'
 import { openFunnelUserLists } from './funnel-users.ts'
 import { openPins } from './pins.ts'
 import { openRawEvents } from './raw-events.ts'
+import { openSearch } from './search.ts'
 import { openSegmentUsers } from './segment-users.ts'
 import { openSegments } from './segments.ts'
 import { openUserEvents } from './user-events.ts'
@@ -80,15 +82,33 @@ export function openQuestions(dependencies: {
         metrics,
       }),
     }),
+    ...openLookups({ stores, limits, clock, metrics }),
+  }
+}
+
+/** Questions for what is stored as it was sent, and for what there is to ask about. */
+function openLookups({
+  stores,
+  limits,
+  clock,
+  metrics,
+}: Pick<Parameters<typeof openQuestions>[0], 'stores' | 'limits' | 'clock' | 'metrics'>) {
+  const readsInFlightMax = limits.QUERY_READS_IN_FLIGHT_MAX
+  const admitOf = (kind: 'search' | 'names' | 'user', inFlightMax: number) =>
+    openAdmission({ kind, inFlightMax, metrics })
+  return {
+    search: openSearch({
+      ...{ stores, clock, metrics },
+      limits: { readsInFlightMax, queryTimeoutMs: limits.QUERY_TIMEOUT_MS },
+      admit: admitOf('search', limits.QUERIES_IN_FLIGHT_MAX),
+    }),
+    catalogue: openCatalogue({
+      ...{ stores, clock, readsInFlightMax },
+      admit: admitOf('names', limits.QUERIES_IN_FLIGHT_MAX),
+    }),
     userEvents: openUserEvents({
-      ...stores,
-      readsInFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
-      admit: openAdmission({
-        kind: 'user',
-        inFlightMax: limits.QUERY_READS_IN_FLIGHT_MAX,
-        metrics,
-      }),
-      clock,
+      ...{ ...stores, clock, readsInFlightMax },
+      admit: admitOf('user', readsInFlightMax),
     }),
   }
 }

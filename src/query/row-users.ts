@@ -3,6 +3,9 @@ import { declareFunnelUsers, type ReachedUser, type UsersAsked } from '../analys
 import { bucketOf } from '../event/bucket.ts'
 import type { RawEvents, RawRead } from './raw-events.ts'
 
+/** Where a list goes on. */
+export type AfterRowUser = Pick<RowUser, 'userId' | 'ordinal'>
+
 export interface RowUser extends Omit<ReachedUser, 'user'> {
   readonly userId: string
 }
@@ -15,11 +18,11 @@ export interface RowUser extends Omit<ReachedUser, 'user'> {
 export async function listRowUsers(
   rawEvents: RawEvents,
   read: RawRead,
-  page: { readonly asked: UsersAsked; readonly after: string | null; readonly limit: number },
+  page: { readonly asked: UsersAsked; readonly after: AfterRowUser | null; readonly limit: number },
 ): Promise<{ users: RowUser[]; eventCount: number }> {
   const { asked, after, limit } = page
   const { openGroup } = declareFunnelUsers(asked)
-  const firstBucket = after === null ? 0 : bucketOf(after)
+  const firstBucket = after === null ? 0 : bucketOf(after.userId)
   const amounts = { partitions: 0, bytes: 0, events: 0 }
   const users: RowUser[] = []
   const plan = await rawEvents.plan(read)
@@ -28,11 +31,15 @@ export async function listRowUsers(
     const group = openGroup(userIds.length)
     for (const day of days) group.fold(day)
     const found = group
-      .close(-1, Infinity)
+      .close(null, Infinity)
       .map(({ user, ...times }) => ({ userId: userIds[user]!, ...times }))
-    const isLater = ({ userId }: RowUser) =>
-      after === null || bucket.bucket > firstBucket || compareTexts(userId, after) > 0
-    users.push(...found.filter(isLater).sort((a, b) => compareTexts(a.userId, b.userId)))
+    const isLater = ({ userId, ordinal }: RowUser) =>
+      after === null ||
+      bucket.bucket > firstBucket ||
+      (compareTexts(userId, after.userId) || ordinal - after.ordinal) > 0
+    const inOrder = (a: RowUser, b: RowUser) =>
+      compareTexts(a.userId, b.userId) || a.ordinal - b.ordinal
+    users.push(...found.filter(isLater).sort(inOrder))
     if (users.length >= limit) break
   }
   return { users: users.slice(0, limit), eventCount: amounts.events }

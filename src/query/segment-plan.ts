@@ -1,7 +1,7 @@
 import { AppError } from '../error.ts'
 import { sampledBuckets, sampledShare } from '../event/bucket.ts'
 import { dayOf, monthOfDay } from '../event/day.ts'
-import { SESSION_ID_PATH } from '../event/property.ts'
+import { SESSION_ID_PATH } from '../segment/columns.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
 import { ofReadGroup } from '../segment/place.ts'
 import type { Root } from '../segment/root.ts'

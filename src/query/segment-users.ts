@@ -37,7 +37,11 @@ export function openSegmentUsers({
   return async (
     read: SegmentRead,
     root: Root,
-    page: { readonly asked: UsersAsked; readonly after: number | null; readonly limit: number },
+    page: {
+      readonly asked: UsersAsked
+      readonly after: Pick<SegmentUser, 'userNumber' | 'ordinal'> | null
+      readonly limit: number
+    },
   ): Promise<{ users: SegmentUser[]; eventCount: number }> => {
     const { asked, limit } = page
     const plan = await segments.plan(root, read)
@@ -45,13 +49,13 @@ export function openSegmentUsers({
     const leftOutOf = openLeftOut(plan)
     const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
     const { ofAll, loadUnit } = await segments.open(read, plan, amounts)
-    const from = page.after === null ? null : placeOf(page.after, readGroupCount)
+    const from = page.after === null ? null : placeOf(page.after.userNumber, readGroupCount)
     const users: SegmentUser[] = []
     let eventCount = 0
     for (const { load, fold } of wavesOf(plan, ofAll, from)) {
       if (users.length >= limit) break
       const { readGroup } = fold
-      const after = readGroup === from?.readGroup ? from : null
+      const after = readGroup === from?.readGroup ? { ...from, ordinal: page.after!.ordinal } : null
       const loaded = await loadUnit(load)
       const { shares, rowCount, ...task } = segments.sharesOf(loaded, fold, leftOutOf)
       throwIfCancelled(read.signal)

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Funnel, FunnelCounts } from '../analysis/funnel.ts'
+import type { Funnel } from '../analysis/funnel.ts'
+import type { FunnelCounts } from '../analysis/tally.ts'
 import type { Root } from '../segment/root.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import { throwIfCancelled } from './cancel.ts'

@@ -2,19 +2,17 @@ import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, dayOf, monthOf, monthStartMs } from '../event/day.ts'
-import { groupBy } from '../group-by.ts'
-import type { EventPosition, StoredEvent } from '../store/event-row.ts'
+import { EVENT_ID_LAST, type EventPosition, type StoredEvent } from '../store/event-row.ts'
 import type { Events } from '../store/events.ts'
 import type { Project } from '../store/projects.ts'
 import type { Snapshots } from '../store/snapshots.ts'
 import type { UserTimeline } from '../store/user-timeline.ts'
 import type { Admission } from './admission.ts'
+import { eventsAt, positionKey } from './events-at.ts'
 
 export const USER_EVENTS_MAX = 1_000
 /** Months read at once, one wave after the other, the last one again and again: most users need one. */
 const WAVES = [1, 3, 12] as const
-/** After every id that an event can have: Cassandra orders UUIDs by version first. */
-const EVENT_ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type UserEvents = ReturnType<typeof openUserEvents>
 
@@ -30,20 +28,9 @@ export function openUserEvents(dependencies: {
   const { userTimeline, events, snapshots, readsInFlightMax, admit, clock } = dependencies
   const limit = pLimit(readsInFlightMax)
 
-  /** Reads events, in their order. One that is told and not there yet was not acknowledged. */
-  async function readAt(
-    { projectId, userId, erasedAtMs }: Owner,
-    positions: readonly EventPosition[],
-  ): Promise<StoredEvent[]> {
-    const byDay = groupBy(positions, ({ eventTimeMs }) => dayOf(eventTimeMs))
-    const reads = [...byDay].map(([day, ofDay]) =>
-      limit(() => events.find({ projectId, userId, day, positions: ofDay })),
-    )
-    const read = (await Promise.all(reads)).flat()
-    const byPosition = new Map(read.map((event) => [positionKey(event), event]))
-    return positions
-      .flatMap((position) => byPosition.get(positionKey(position)) ?? [])
-      .filter(({ receivedAtMs }) => receivedAtMs > erasedAtMs)
+  async function readAt(owner: Owner, positions: readonly EventPosition[]) {
+    const found = await eventsAt({ events, limit }, owner, positions)
+    return found.filter(({ receivedAtMs }) => receivedAtMs > owner.erasedAtMs)
   }
 
   /** Reads up to `count` events of one month, each of a day once; `seen` tells of newer copies. */
@@ -141,10 +128,6 @@ interface MonthRead extends Owner {
 // Copies of an event have its id, and lie on its day.
 function copyKey({ eventTimeMs, eventId }: EventPosition): string {
   return `${dayOf(eventTimeMs)} ${eventId}`
-}
-
-function positionKey({ eventTimeMs, eventId }: EventPosition): string {
-  return `${eventTimeMs} ${eventId}`
 }
 
 function cursorOf(position: EventPosition): string {

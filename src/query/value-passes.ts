@@ -1,4 +1,6 @@
-import { propertiesOf, type Funnel, type FunnelCounts } from '../analysis/funnel.ts'
+import { propertiesOf } from '../analysis/funnel-spec.ts'
+import type { Funnel } from '../analysis/funnel.ts'
+import type { FunnelCounts } from '../analysis/tally.ts'
 import { throwIfCancelled } from './cancel.ts'
 import { erasedRows } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'

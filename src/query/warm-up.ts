@@ -1,4 +1,5 @@
-import { declareFunnel, eventNamesOf, type FunnelSpec } from '../analysis/funnel.ts'
+import { eventNamesOf, PLAIN, PLAIN_STEP, type FunnelSpec } from '../analysis/funnel-spec.ts'
+import { declareFunnel } from '../analysis/funnel.ts'
 import type { Clock } from '../clock.ts'
 import { AppError } from '../error.ts'
 import { DAY_MS, monthOfDay } from '../event/day.ts'
@@ -9,7 +10,7 @@ import { BLOOM, encodeSection, IDS, type SectionRows } from '../segment/section.
 import type { Objects } from '../store/objects.ts'
 import { PAGE, type Snapshots } from '../store/snapshots.ts'
 import type { FoldPool } from './fold-pool.ts'
-import { neededProperties } from './funnel.ts'
+import { neededProperties } from './funnel-read.ts'
 import { openSegments } from './segments.ts'
 
 /** Of no project, and the same for all processes: the first one that misses them writes them. */
@@ -67,7 +68,7 @@ export async function warmUp(dependencies: {
     specOf(plain, null),
     specOf(plain, null),
     specOf(filtered, null),
-    specOf(plain, { property: PROPERTY, limit: 10 }),
+    specOf(plain, { property: PROPERTY, attribution: 'first', step: 0, limit: 10 }),
   ] as [FunnelSpec, ...FunnelSpec[]]
   await ask(first).catch(async (error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
@@ -87,7 +88,9 @@ function specOf(
 ): FunnelSpec {
   const [startMs, endMs] = [FIRST_DAY * DAY_MS, END_DAY * DAY_MS]
   return {
+    ...PLAIN,
     steps: Object.keys(ROWS_BY_NAME).map((eventName, step) => ({
+      ...PLAIN_STEP,
       matchers: [{ eventName, where: step === 0 ? where : [] }],
     })),
     windowMs: 2 * DAY_MS,

@@ -1,5 +1,6 @@
 import type { ReachedUser, UsersAsked } from '../analysis/funnel-users.ts'
-import type { FunnelCounts, FunnelSpec } from '../analysis/funnel.ts'
+import type { FunnelSpec } from '../analysis/funnel-spec.ts'
+import type { FunnelCounts } from '../analysis/tally.ts'
 import type { SessionOptions } from '../store/session.ts'
 
 /** What a thread is started with. */
@@ -95,8 +96,12 @@ export interface ListTask extends LeftOutUsers {
   readonly sections: readonly SharedSection[]
   /** Ascending. */
   readonly foldGroups: readonly number[]
-  /** Of its fold group, users up to this one are left out. */
-  readonly after: { readonly foldGroup: number; readonly position: number } | null
+  /** Of its fold group, what comes up to this one is left out. */
+  readonly after: {
+    readonly foldGroup: number
+    readonly position: number
+    readonly ordinal: number
+  } | null
   readonly limit: number
 }
 

@@ -30,3 +30,10 @@ export interface DayRuns {
   readonly day: number
   readonly runs: readonly Run[]
 }
+
+/**
+ * Where folds ask for the session id of an event, as if it were a property. No question can name it, and
+ * `forEachProperty` never takes it, since half of a surrogate pair is in it. An event's own key that reads like it
+ * is stored and never looked at: ask for this path before `propertyAt` is.
+ */
+export const SESSION_ID_PATH = '\ud800sessionId'

@@ -1,4 +1,5 @@
-import { forEachProperty, SESSION_ID_PATH } from '../event/property.ts'
+import { forEachProperty } from '../event/property.ts'
+import { SESSION_ID_PATH } from './columns.ts'
 import type { Value } from './columns.ts'
 import { openDictionary } from './dictionary.ts'
 import type { RowsProperty, SectionRows } from './section.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert'
 import { BUCKET_COUNT } from '../event/bucket.ts'
-import { SESSION_ID_PATH } from '../event/property.ts'
+import { SESSION_ID_PATH } from './columns.ts'
 import type { Value } from './columns.ts'
 import { buildBloom } from './bloom.ts'
 import {

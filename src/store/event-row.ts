@@ -22,6 +22,10 @@ export interface EventPosition {
   readonly eventId: string
 }
 
+/** Before and after every id that an event can have: Cassandra orders UUIDs by version first. */
+export const EVENT_ID_FIRST = '00000000-0000-0000-0000-000000000000'
+export const EVENT_ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
 /** An event as it is told to those who ask; `properties` is the JSON text that was sent. */
 export interface StoredEvent extends Omit<Event, 'eventId' | 'sentId'> {
   /** As text. */

@@ -14,7 +14,14 @@ import {
   USING,
   WRITTEN,
 } from './event-row.ts'
-import { intKey, routingKeyOf, smallintKey, type Session, type Statement } from './session.ts'
+import {
+  intKey,
+  LARGE_ROWS_PER_PAGE_MAX,
+  routingKeyOf,
+  smallintKey,
+  type Session,
+  type Statement,
+} from './session.ts'
 
 const INSERT = `INSERT INTO events (project, bucket, day, event_time, event_id, user_id,
   ${SENT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${USING}`
@@ -40,6 +47,13 @@ const FIND: Statement = {
   operation: 'find',
   cql: `SELECT ${STORED_COLUMNS} FROM events
     WHERE ${PARTITION} AND (event_time, event_id) IN ?`,
+}
+const NEWEST: Statement = {
+  table: 'events',
+  operation: 'newest',
+  cql: `SELECT user_id, ${STORED_COLUMNS} FROM events
+    WHERE ${PARTITION} AND event_time >= ? AND (event_time, event_id) < (?, ?)
+    ORDER BY event_time DESC, event_id DESC`,
 }
 
 export const EVENT_PAGE_ROWS_MAX = 2_000
@@ -99,6 +113,31 @@ export function openEvents(session: Session) {
         found.push(...rows.map((row) => storedEventOf(row, read)))
       }
       return found
+    },
+
+    /**
+     * Reads a page of up to `rowsMax` events (at most 120, so that it fits if each takes 64 KiB) of one bucket
+     * and day, newest first: those older than `before` and not older than `startMs`. `page` goes on after a
+     * page before. Copies of an event under several times are all told.
+     */
+    async newest(
+      read: {
+        readonly projectId: string
+        readonly bucket: number
+        readonly day: number
+        readonly startMs: number
+        readonly before: EventPosition
+      },
+      { rowsMax, page }: { readonly rowsMax: number; readonly page: string | null },
+    ): Promise<{ readonly events: StoredEvent[]; readonly nextPage: string | null }> {
+      const { projectId, bucket, day, startMs, before } = read
+      const beforeId = types.Uuid.fromString(before.eventId)
+      const values = [projectId, bucket, day, startMs, before.eventTimeMs, beforeId]
+      const pageRowsMax = Math.min(rowsMax, LARGE_ROWS_PER_PAGE_MAX)
+      const { rows, nextPage } = await session.page(NEWEST, values, { pageRowsMax, page })
+      const toEvent = (row: types.Row) =>
+        storedEventOf(row, { projectId, userId: row['user_id'] as string })
+      return { events: rows.map(toEvent), nextPage }
     },
 
     /**

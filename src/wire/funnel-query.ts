@@ -8,9 +8,11 @@ const STEPS_MAX = 32
 const CONDITIONS_MAX = 50
 const VALUES_MAX = 1_000
 /** A pattern is tried on every value that a property has, and costs more than any other condition. */
-const PATTERNS_MAX = 20
+export const PATTERNS_MAX = 20
+const EXCLUSIONS_MAX = 32
+const HELD_MAX = 8
 
-const eventName = z.string().min(1).max(200)
+export const eventName = z.string().min(1).max(200)
 const propertyPath = z
   .string()
   .min(1)
@@ -41,7 +43,7 @@ const Condition = z
     examples: [{ property: 'path', op: 'eq', value: '/pricing' }],
   })
 
-const where = z.array(Condition).max(CONDITIONS_MAX).default([])
+export const where = z.array(Condition).max(CONDITIONS_MAX).default([])
 const Matcher = z.strictObject({ event: eventName, where })
 const alternative = z.union([eventName.transform((event) => ({ event, where: [] })), Matcher])
 
@@ -52,9 +54,21 @@ const Step = z
     anyOf: z.array(alternative).min(1).max(100).optional(),
     anyEvent: z.literal(true).optional(),
     where,
-    // These two come with the rest of the funnel; until then nobody is answered something else.
-    optional: z.literal(false).optional(),
-    firstTime: z.literal(false).optional(),
+    optional: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          'A chain may leave it out: a step counts the best chains that have it, and need not have fewer than the ' +
+          'step after it. Not the first step, and not in any order.',
+      }),
+    firstTime: z
+      .union([z.boolean(), z.literal('matching')])
+      .default(false)
+      .meta({
+        description:
+          "Only the user's first ever event of this name (true), or the first ever that matches the step (matching).",
+      }),
   })
   .refine(
     ({ event, anyOf, anyEvent }) =>
@@ -62,6 +76,31 @@ const Step = z
     { message: 'give exactly one of event, anyOf and anyEvent' },
   )
   .meta({ description: 'Exactly one of event, anyOf and anyEvent.' })
+
+const stepNumber = z.number().int().min(1).max(STEPS_MAX)
+
+const Exclusion = z
+  .strictObject({
+    event: eventName,
+    where,
+    afterStep: stepNumber.default(1),
+    beforeStep: stepNumber.optional().meta({ description: 'The step after afterStep by default.' }),
+  })
+  .transform(({ afterStep, beforeStep = afterStep + 1, ...matcher }) => ({
+    ...{ ...matcher, afterStep, beforeStep },
+  }))
+  .meta({
+    description:
+      'An entry whose furthest chain meets such an event after the one step and before the other (or, where it ' +
+      'never gets there, before its window ends) is void. In any order: strictly between the first and the last event.',
+  })
+
+/** The steps of an interval of the trend, or nothing. */
+const trend = z
+  .enum(['none', 'hour', 'day', 'week', 'month'])
+  .nullable()
+  .default(null)
+  .transform((interval) => (interval === 'none' ? null : interval))
 
 const duration = z
   .string()
@@ -73,12 +112,46 @@ const duration = z
   })
 
 /** A day, meant in the question's time zone, or a moment: ISO 8601 with a zone, or ms since 1970. */
-const moment = z.union([z.string().max(64), z.number().int()]).meta({
+export const moment = z.union([z.string().max(64), z.number().int()]).meta({
   description:
     'A date, meant as the start of that day in timeZone, ISO 8601 with a zone, or milliseconds since 1970. ' +
     'The default is the last 30 days.',
   examples: ['2026-11-01'],
 })
+
+const compare = z
+  .union([z.enum(['none', 'previous']), z.strictObject({ from: moment, to: moment }), z.null()])
+  .default(null)
+  .transform((asked) => (asked === 'none' ? null : asked))
+  .meta({ description: 'The same question of the range before, as long, or of another range.' })
+
+const breakdown = z
+  .strictObject({
+    property: propertyPath,
+    attribution: z
+      .enum(['first', 'last', 'step', 'every'])
+      .default('first')
+      .meta({
+        description:
+          'The first value among the events of the chain, the last one, the one at a step; or every: a funnel for ' +
+          'each value, of the events that have it.',
+      }),
+    step: stepNumber.default(1).meta({ description: 'For the attribution step.' }),
+    limit: z.number().int().min(1).max(1_000).default(25),
+  })
+  .nullable()
+  .default(null)
+
+const count = z
+  .union([z.enum(['users', 'attempts', 'sessions']), z.strictObject({ property: propertyPath })])
+  .default('users')
+  .meta({
+    description:
+      'The unit: users; attempts (a running one swallows further entries); sessions, within which all steps are ' +
+      '(of one sessionId, else ended by 30 minutes of silence); or the values of a property, across users: accounts, ' +
+      'session ids. Values that read alike are one; events without the property are ignored.',
+    examples: [{ property: 'org' }],
+  })
 
 /** The fields of a funnel, and what holds between them. */
 export const FunnelFields = z
@@ -90,36 +163,29 @@ export const FunnelFields = z
     to: moment.optional(),
     timeZone: timeZone.optional(),
     rangeBounds: z.enum(['entry', 'all']).default('entry'),
-    order: z.literal('ordered').default('ordered'),
-    entry: z.literal('best').default('best'),
-    exclude: z.array(z.never()).max(0).default([]),
-    count: z
-      .union([z.literal('users'), z.strictObject({ property: propertyPath })])
-      .default('users')
+    order: z.enum(['ordered', 'strict', 'any']).default('ordered'),
+    entry: z.enum(['best', 'first']).default('best'),
+    exclude: z.array(Exclusion).max(EXCLUSIONS_MAX).default([]),
+    count,
+    hold: z
+      .array(propertyPath)
+      .max(HELD_MAX)
+      .default([])
       .meta({
         description:
-          'The unit: users, or the values of a property, across users: accounts, session ids. Values that read ' +
-          'alike are one; events without the property are ignored.',
-        examples: [{ property: 'org' }],
+          'Properties that must be equal through a chain: the unit becomes (user, values). Events without one of them ' +
+          'are ignored.',
       }),
-    hold: z.array(z.never()).max(0).default([]),
-    breakdown: z
-      .strictObject({
-        property: propertyPath,
-        attribution: z.enum(['first', 'step']).default('first'),
-        step: z.literal(1).optional(),
-        limit: z.number().int().min(1).max(1_000).default(25),
-      })
-      .nullable()
-      .default(null),
-    trend: z.null().default(null),
-    compare: z.null().default(null),
-    timeToConvert: z.literal(false).default(false),
-    sample: z.literal(1).default(1),
+    ...{ breakdown, trend, compare },
+    timeToConvert: z.boolean().default(false),
+    sample: z.number().gt(0).max(1).default(1).meta({
+      description:
+        'Of users, by hash of their ids: a share of them is counted, and the counts are scaled.',
+    }),
     freshness: z.enum(['sealed', 'now']).default('sealed'),
     source: z.enum(['segments', 'events']).default('segments'),
   })
-  .refine(({ steps }) => patternCountOf(steps) <= PATTERNS_MAX, {
+  .refine(({ steps, exclude }) => patternCountOf([...steps, ...exclude]) <= PATTERNS_MAX, {
     path: ['steps'],
     message: `at most ${PATTERNS_MAX} conditions by matches`,
   })
@@ -127,6 +193,30 @@ export const FunnelFields = z
     path: ['window'],
     message: 'give one of window and windowMs',
   })
+  .refine(({ steps }) => steps[0]?.optional !== true, {
+    path: ['steps', 0, 'optional'],
+    message: 'a chain begins with the first step: it cannot be left out',
+  })
+  .refine(({ steps, order }) => order !== 'any' || steps.every(({ optional }) => !optional), {
+    path: ['order'],
+    message: 'in any order every step counts: none is optional',
+  })
+  .refine(({ steps, breakdown }) => breakdown === null || breakdown.step <= steps.length, {
+    path: ['breakdown', 'step'],
+    message: 'the funnel has fewer steps',
+  })
+  .refine(
+    ({ steps, exclude }) =>
+      exclude.every((one) => one.afterStep < one.beforeStep && one.beforeStep <= steps.length),
+    { path: ['exclude'], message: 'afterStep comes before beforeStep, and both are steps' },
+  )
+  .refine(
+    ({ steps, exclude }) =>
+      exclude.every((one) =>
+        [one.afterStep, one.beforeStep].every((step) => steps[step - 1]?.optional !== true),
+      ),
+    { path: ['exclude'], message: 'not after or before a step that is optional' },
+  )
 
 export const FUNNEL_EXAMPLE = {
   steps: [
@@ -147,16 +237,18 @@ export function withWindowMs<Query extends z.output<typeof FunnelFields>>({
   return { ...query, windowMs: windowMs ?? window ?? WINDOW_MS_DEFAULT }
 }
 
-/**
- * A funnel as it is asked (api.md, "Funnel"). What this version cannot answer yet is refused by name, so
- * that no question is answered as if it were another.
- */
+/** A funnel as it is asked (api.md, "Funnel"). */
 export const FunnelQuery = FunnelFields.transform(withWindowMs).meta({ examples: [FUNNEL_EXAMPLE] })
 
 export type FunnelQuery = z.output<typeof FunnelQuery>
 
-function patternCountOf(steps: readonly z.output<typeof Step>[]): number {
-  const conditions = steps.flatMap(({ where, anyOf = [] }) => [
+interface Conditioned {
+  readonly where: readonly z.output<typeof Condition>[]
+  readonly anyOf?: readonly Pick<Conditioned, 'where'>[] | undefined
+}
+
+function patternCountOf(parts: readonly Conditioned[]): number {
+  const conditions = parts.flatMap(({ where, anyOf = [] }) => [
     ...where,
     ...anyOf.flatMap((alternative) => alternative.where),
   ])

@@ -10,6 +10,7 @@ import { EVENTS_PER_REQUEST_MAX } from './event-batch.ts'
 import { FunnelQuery } from './funnel-query.ts'
 import { FunnelUsersQuery } from './funnel-users-query.ts'
 import { NewKey, NewProject, ProjectChange } from './project.ts'
+import { SearchQuery } from './search-query.ts'
 
 // Of events and answers these are descriptions only: an event is checked by event/check-event.ts, one
 // by one, so that a bad one does not cost its batch.
@@ -18,6 +19,7 @@ const isoTime = z.iso.datetime().meta({ examples: ['2026-11-30T12:00:00.123Z'] }
 const count = z.number().int().min(0)
 const share = z.number().min(0).max(1)
 const properties = z.record(z.string(), z.unknown())
+const cursor = z.string().optional().meta({ description: 'For the next page; absent at the end.' })
 
 const SentEvent = z
   .object({
@@ -88,24 +90,48 @@ const IngestOutcome = z
     ],
   })
 
+const ms = z.number().nullable()
+const times = { medianMs: ms, meanMs: ms, p90Ms: ms }
+
 const StepResult = z.object({
   label: z.string(),
   users: count,
-  fromPrevious: share,
+  fromPrevious: z.number().min(0).meta({
+    description: 'A share; more than 1 only after a step that is optional.',
+  }),
   fromFirst: share,
-  medianMs: z.number().nullable(),
-  meanMs: z.number().nullable(),
+  medianMs: ms.meta({ description: 'From the step before, with timeToConvert.' }),
+  ...{ meanMs: ms, p90Ms: ms },
 })
 
-const FunnelAnswer = z.object({
-  steps: z.array(StepResult),
+const steps = z.array(StepResult)
+const RangeAnswer = z.object({
+  steps,
   breakdown: z
-    .array(z.object({ value: z.string(), steps: z.array(StepResult) }))
+    .array(z.object({ value: z.string(), steps }))
     .optional()
     .meta({
-      description:
-        'Values beyond the limit are in "$other", users without the property in "$none".',
+      description: 'Values beyond the limit are in "$other", users without one in "$none".',
     }),
+  trend: z
+    .array(
+      z.object({
+        from: isoTime,
+        steps,
+        open: z.boolean().meta({ description: 'Whether windows of its entries are not over yet.' }),
+      }),
+    )
+    .optional()
+    .meta({ description: 'By interval of the entry.' }),
+  timeToConvert: z
+    .object(times)
+    .optional()
+    .meta({ description: 'From the first step to the last.' }),
+  histogram: z.array(z.object({ fromMs: z.number(), toMs: z.number(), users: count })).optional(),
+})
+
+const FunnelAnswer = RangeAnswer.extend({
+  compare: RangeAnswer.extend({ from: isoTime, to: isoTime }).optional(),
   unit: z
     .string()
     .meta({ description: 'What the steps count: users, or the property that is counted by.' }),
@@ -129,7 +155,7 @@ const FunnelUsers = z.object({
     }),
   ),
   asOf: isoTime.meta({ description: 'What was acknowledged before this moment is considered.' }),
-  cursor: z.string().optional().meta({ description: 'For the next page; absent at the end.' }),
+  cursor,
 })
 
 const Counts = z.object({
@@ -144,20 +170,42 @@ const Counts = z.object({
   asOf: isoTime,
 })
 
-const UserEvents = z.object({
+const StoredEvent = z.object({
+  id: z.string(),
+  event: z.string(),
+  userId: z.string(),
+  anonymousId: z.string().optional(),
+  sessionId: z.string().optional(),
+  time: isoTime,
+  receivedAt: isoTime,
+  properties,
+})
+const UserEvents = z.object({ events: z.array(StoredEvent), cursor })
+const FoundEvents = UserEvents.meta({
+  description:
+    'Newest first. A page may have fewer events than its limit, even none, and a cursor.',
+})
+
+const EventNames = z.object({
   events: z.array(
     z.object({
-      id: z.string(),
       event: z.string(),
-      userId: z.string(),
-      anonymousId: z.string().optional(),
-      sessionId: z.string().optional(),
-      time: isoTime,
-      receivedAt: isoTime,
-      properties,
+      firstSeen: isoTime.meta({ description: 'The time of its earliest event.' }),
+      lastSeen: isoTime.meta({ description: 'That of its latest, or up to an hour before it.' }),
     }),
   ),
-  cursor: z.string().optional().meta({ description: 'For the next page; absent at the end.' }),
+})
+const Properties = z.object({
+  properties: z.array(
+    z.object({
+      property: z.string().meta({ description: 'As conditions name it: a dotted path.' }),
+      types: z.array(z.enum(['string', 'number', 'boolean'])),
+      values: z
+        .array(z.union([z.string(), z.number(), z.boolean()]))
+        .optional()
+        .meta({ description: 'Up to 50 examples; absent where there are none, or more values.' }),
+    }),
+  ),
 })
 
 const ErasedUser = z.object({
@@ -194,6 +242,7 @@ const Ready = z.object({
 const NAMED = {
   ...{ SentEvent, EventBatch, IngestOutcome, FunnelQuery, FunnelAnswer, Counts, UserEvents },
   ...{ FunnelUsersQuery, FunnelUsers, ErasedUser },
+  ...{ SearchQuery, FoundEvents, EventNames, Properties },
   ...{ NewProject, ProjectChange, Project, MadeProject, NewKey, MadeKey, Ready },
   Projects: z.object({ projects: z.array(Project) }),
   Keys: z.object({ keys: z.array(ListedKey) }),

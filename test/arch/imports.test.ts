@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importsOf, read, sourcesOf } from '../support/sources.ts'
+import { importsOf, importsWithin, read, sourcesOf } from '../support/sources.ts'
 
 /** Which folders a folder may import, beside itself and the plain files of `src`. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -12,14 +12,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   seal: ['event', 'segment', 'store'],
   query: ['event', 'wire', 'segment', 'analysis', 'store'],
   upkeep: ['event', 'segment', 'store', 'seal', 'query'],
+  demo: ['event'],
   http: ['wire', 'ingest', 'query', 'upkeep', 'store'],
   cli: [
     ...['event', 'wire', 'segment', 'analysis', 'store', 'ingest', 'seal', 'query', 'upkeep'],
-    'embedded',
+    ...['demo', 'embedded'],
   ],
   embedded: [
     ...['event', 'wire', 'segment', 'analysis', 'store', 'ingest', 'seal', 'query', 'upkeep'],
-    'cli',
+    ...['demo', 'cli'],
   ],
   sdk: ['wire'],
   dashboard: ['wire'],
@@ -40,7 +41,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
   'csv-parse': ['cli'],
   'csv-stringify': ['http'],
   'lru-cache': ['store', 'seal', 'query'],
-  'p-limit': ['ingest', 'store', 'seal', 'query', 'http', 'cli'],
+  'p-limit': ['ingest', 'store', 'seal', 'query', 'upkeep', 'http', 'cli'],
   pino: ['log.ts'],
   'prom-client': ['metrics.ts'],
   re2js: ['analysis'],
@@ -48,7 +49,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
 }
 
 /** The pure folders: no clock, no network, no files. */
-const PURE = ['event', 'segment', 'analysis']
+const PURE = ['event', 'segment', 'analysis', 'demo']
 const PURE_MODULES = ['node:assert', 'node:buffer', 'node:crypto', 'node:zlib', 're2js']
 
 const files = sourcesOf('src')
@@ -130,6 +131,22 @@ describe('the outer world', () => {
   test('the pure folders wait for nothing', () => {
     const waiting = placesOf(/\basync\b|\bawait\b|\bPromise\b|\bsetTimeout\b/)
     expect(waiting.filter((file) => PURE.includes(folderOf(file) ?? ''))).toEqual([])
+  })
+})
+
+describe('a k6 script', () => {
+  const scripts = sourcesOf('loadtest').filter((file) => folderOf(file) !== 'runner')
+
+  test('imports only what k6 has and what is mounted with it', () => {
+    const wrong = scripts.flatMap((file) =>
+      importsWithin('loadtest', file)
+        .filter(({ isOurs, target }) =>
+          isOurs ? !scripts.includes(target) : packageOf(target) !== 'k6',
+        )
+        .map(({ target }) => `${file} -> ${target}`),
+    )
+    expect(scripts).toContain('smoke.ts')
+    expect(wrong).toEqual([])
   })
 })
 

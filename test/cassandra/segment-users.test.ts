@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { UsersAsked } from '../../src/analysis/funnel-users.ts'
-import { eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
-import { neededProperties } from '../../src/query/funnel.ts'
+import { eventNamesOf, PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { neededProperties } from '../../src/query/funnel-read.ts'
 import { DAY_MS, HOUR_MS } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import { openFoldPool } from '../../src/query/fold-pool.ts'
@@ -12,7 +12,7 @@ import { openSegments } from '../../src/query/segments.ts'
 import { openUserIds } from '../../src/query/user-ids.ts'
 import { encodeRoot, type Root } from '../../src/segment/root.ts'
 import { anEvent } from '../support/an-event.ts'
-import { foldFunnelUsers } from '../support/funnel-oracle.ts'
+import { foldFunnelUsers } from '../support/fold-funnel.ts'
 import { openTestKeyspace, silentLog } from '../support/keyspace.ts'
 import { openRandom, openSealedProject, openTestClock } from '../support/sealing.ts'
 
@@ -27,12 +27,16 @@ await pool.hasBegun
 
 const START_MS = (Math.floor(Date.now() / DAY_MS) - 5) * DAY_MS
 const spec: FunnelSpec = {
-  steps: ['view', 'cart', 'buy'].map((eventName) => ({ matchers: [{ eventName, where: [] }] })),
+  ...PLAIN,
+  steps: ['view', 'cart', 'buy'].map((eventName) => ({
+    ...PLAIN_STEP,
+    matchers: [{ eventName, where: [] }],
+  })),
   windowMs: 12 * 3_600_000,
   entryStartMs: START_MS,
   entryEndMs: START_MS + 3 * DAY_MS,
   lastEndMs: Infinity,
-  breakdown: { property: 'plan', limit: 10 },
+  breakdown: { property: 'plan', attribution: 'first', step: 0, limit: 10 },
 }
 const dropped: UsersAsked = { spec, step: 2, outcome: 'dropped', values: null }
 const ofPlan: UsersAsked = {
@@ -80,23 +84,27 @@ async function openPages(projectId: string, memoryBytesMax = 64 * 1_048_576) {
   }
   return {
     page: (asked: UsersAsked, after: number | null, limit: number) =>
-      segmentUsers(read, root!, { asked, after, limit }),
+      segmentUsers(read, root!, { asked, after: afterUser(after), limit }),
 
     /** All pages, with the users' ids, ascending. */
     async all(asked: UsersAsked, limit: number) {
       const listed: ReturnType<typeof listOf> = []
       for (let after: number | null = null; ;) {
-        const { users } = await segmentUsers(read, root!, { asked, after, limit })
+        const { users } = await segmentUsers(read, root!, { asked, after: afterUser(after), limit })
         const numbers = users.map(({ userNumber }) => userNumber)
         const ids = await userIds(projectId, root!, numbers)
-        for (const { userNumber, ...times } of users)
-          listed.push({ user: ids.get(userNumber)!, ...times })
+        for (const { userNumber, enteredMs, reachedMs } of users)
+          listed.push({ user: ids.get(userNumber)!, enteredMs, reachedMs })
         if (users.length < limit) return listed.sort(byUser)
         after = numbers.at(-1)!
       }
     },
   }
 }
+
+/** Users are listed once each. */
+const afterUser = (userNumber: number | null) =>
+  userNumber === null ? null : { userNumber, ordinal: 0 }
 
 const byUser = (a: { user: string }, b: { user: string }) => (a.user < b.user ? -1 : 1)
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { declareFunnel, eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
-import { neededProperties } from '../../src/query/funnel.ts'
+import { eventNamesOf, PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../src/analysis/funnel.ts'
+import { neededProperties } from '../../src/query/funnel-read.ts'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { DAY_MS, dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -10,7 +11,8 @@ import { openRawEvents } from '../../src/query/raw-events.ts'
 import { openSegments } from '../../src/query/segments.ts'
 import { encodeRoot } from '../../src/segment/root.ts'
 import { anEvent } from '../support/an-event.ts'
-import { byValue, foldFunnel } from '../support/funnel-oracle.ts'
+import { foldFunnel } from '../support/fold-funnel.ts'
+import { byValue } from '../support/funnel-oracle.ts'
 import { openTestKeyspace, silentLog } from '../support/keyspace.ts'
 import { writeRows } from '../support/rows.ts'
 import { openTestClock, openTestSealer, openTestWriter } from '../support/sealing.ts'
@@ -33,7 +35,9 @@ const MEGABYTE = 1_048_576
 const START_MS = (Math.floor(Date.now() / DAY_MS) - 5) * DAY_MS
 
 const spec: FunnelSpec = {
+  ...PLAIN,
   steps: ['view', 'cart', 'buy'].map((eventName, step) => ({
+    ...PLAIN_STEP,
     matchers: [
       { eventName, where: step === 1 ? [{ property: 'n', op: 'gte' as const, value: 3 }] : [] },
     ],
@@ -42,7 +46,7 @@ const spec: FunnelSpec = {
   entryStartMs: START_MS,
   entryEndMs: START_MS + 3 * DAY_MS,
   lastEndMs: Infinity,
-  breakdown: { property: 'plan', limit: 10 },
+  breakdown: { property: 'plan', attribution: 'first', step: 0, limit: 10 },
 }
 
 /** Events of users whose numbers are far apart, so that they lie in several fold groups. */

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
+import { registerCounts } from '../../src/cli/counts.ts'
 import { registerFunnel } from '../../src/cli/funnel.ts'
 import { registerImport } from '../../src/cli/import.ts'
+import { registerKey } from '../../src/cli/key.ts'
+import { registerProject } from '../../src/cli/project.ts'
 import { writeServiceFile } from '../../src/cli/service-file.ts'
 import { registerUser } from '../../src/cli/user.ts'
 import { temporaryFolder } from '../support/data-dir.ts'
@@ -119,6 +122,41 @@ describe('the command line', () => {
       1,
       'FORBIDDEN: this key has not the right to erase\n',
     ])
+  })
+
+  test('counts events by day, by hour and by name', async () => {
+    const counts = async (...words: string[]) => {
+      const asked = ['counts', ...words, '--project', project.id]
+      const { out } = await runCommand(registerCounts, asked, environment)
+      return out
+    }
+    expect(await counts('--event', 'purchase')).toMatch(/\n\n1 events, as of \S+Z\n$/)
+    const hours = await counts('--event', 'page_view', '--interval', 'hour', '--json')
+    const { counts: told } = JSON.parse(hours) as { counts: { count: number }[] }
+    expect(told.reduce((sum, { count }) => sum + count, 0)).toBe(5)
+  })
+
+  test('makes a project, keeps its keys, changes, lists and destroys it', async () => {
+    const projects = (...words: string[]) =>
+      runCommand(registerProject, ['project', ...words], environment)
+    const keys = (...words: string[]) =>
+      runCommand(registerKey, ['key', ...words, '--project', 'kept'], environment)
+    const made = await projects('create', 'kept', '--retention-days', '30', '--keep')
+    expect([made.code, made.out]).toEqual([
+      ...[
+        0,
+        expect.stringMatching(/^project {4}\w+\nwrite key {2}tf_w_\w+\nread key {3}tf_r_\w+\n$/),
+      ],
+    ])
+    const eraser = await keys('create', '--kind', 'read', '--right', 'erase', '--json')
+    const { keyId } = JSON.parse(eraser.out) as { keyId: string }
+    expect((await keys('list')).out).toMatch(new RegExp(`\n${keyId} +read +erase `))
+    expect((await keys('revoke', keyId)).code).toBe(0)
+    expect((await keys('list')).out).not.toContain(keyId)
+    await projects('update', 'kept', '--time-zone', 'Asia/Tokyo')
+    expect((await projects('list')).out).toMatch(/ kept +Asia\/Tokyo +30 /)
+    expect((await projects('delete', 'kept', '--yes')).code).toBe(0)
+    expect((await projects('list')).out).not.toContain('Asia/Tokyo')
   })
 
   test('ends with 2 for what is wrongly asked, with 1 for a key that is none', async () => {

@@ -4,7 +4,8 @@ import { declareFunnel } from '../../src/analysis/funnel.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import type { TestEvent } from '../support/columns.ts'
 import { specOf, type FunnelCase, type FunnelRequest } from '../support/funnel-cases.ts'
-import { byValue, foldFunnel } from '../support/funnel-oracle.ts'
+import { foldFunnel } from '../support/fold-funnel.ts'
+import { byValue } from '../support/funnel-oracle.ts'
 import { openTestService, usersOf } from '../support/service.ts'
 
 const service = await openTestService()
@@ -96,7 +97,7 @@ const aStep = fc.record({
     { property: 'org', op: 'startsWith' as const, value: 'o1' },
   ]),
 })
-const aQuestion: fc.Arbitrary<FunnelRequest> = fc
+const aQuestion: fc.Arbitrary<FunnelRequest & { count: { property: string } }> = fc
   .record({
     steps: fc.array(aStep, { minLength: 1, maxLength: 4 }),
     windowMs: fc.constantFrom(0, 8 * HOUR_MS, DAY_MS, 3 * DAY_MS, 40 * DAY_MS),
@@ -126,7 +127,7 @@ test('segments, in few passes and in many, and raw rows count what the events sa
       )
       history.push(...batch)
       const spec = specOf({ funnel: question } as FunnelCase)
-      const { property } = question.count!
+      const { property } = question.count
       const expected = declareFunnel(spec).result(foldFunnel(spec, byValue(history, property)))
       const answers = await Promise.all([
         project.funnel(question),

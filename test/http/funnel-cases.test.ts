@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { runnableCases } from '../support/funnel-cases.ts'
+import type { FunnelAnswer } from '../../src/query/funnel.ts'
+import { expectsTimes, runnableCases, type FunnelCase } from '../support/funnel-cases.ts'
 import { openTestService, usersOf } from '../support/service.ts'
 
 const service = await openTestService()
@@ -12,7 +13,7 @@ function shiftOf(timesMs: readonly number[]): number {
 }
 
 test.each(runnableCases())('$id is answered over HTTP as worked out', async (worked) => {
-  const { events, funnel, expected, expectedBreakdown } = worked
+  const { events, funnel, expected, expectedBreakdown, timeZones = ['UTC'] } = worked
   const project = await service.createProject()
   const shiftMs = shiftOf(events.map(({ timeMs }) => timeMs))
   await project.store(
@@ -21,11 +22,25 @@ test.each(runnableCases())('$id is answered over HTTP as worked out', async (wor
     })),
   )
   const query = { ...funnel, from: funnel.from + shiftMs, to: funnel.to + shiftMs }
-  for (const source of ['events', 'segments']) {
-    const { steps, breakdown } = await project.funnel({ ...query, source })
-    expect(usersOf({ steps })).toEqual(expected)
-    if (expectedBreakdown === undefined) continue
-    const shown = breakdown!.map((entry) => [entry.value, usersOf(entry)])
-    expect(Object.fromEntries(shown)).toEqual(expectedBreakdown)
-  }
+  for (const source of ['events', 'segments'])
+    for (const timeZone of timeZones) {
+      const timeToConvert = expectsTimes(worked)
+      const answer = await project.funnel({ ...query, source, timeZone, timeToConvert })
+      expect(usersOf(answer)).toEqual(expected)
+      if (expectedBreakdown !== undefined) {
+        const shown = answer.breakdown!.map((entry) => [entry.value, usersOf(entry)])
+        expect(Object.fromEntries(shown)).toEqual(expectedBreakdown)
+      }
+      expectTimes(worked, answer)
+    }
 })
+
+function expectTimes(worked: FunnelCase, { steps, histogram }: FunnelAnswer): void {
+  const { expectedMeanMs, expectedMedianMs, expectedHistogram } = worked
+  if (expectedMeanMs !== undefined)
+    expect(steps.map(({ meanMs }) => meanMs)).toEqual(expectedMeanMs)
+  if (expectedMedianMs !== undefined)
+    expect(steps.map(({ medianMs }) => medianMs)).toEqual(expectedMedianMs)
+  if (expectedHistogram !== undefined)
+    expect(histogram!.map(({ fromMs, users }) => ({ fromMs, users }))).toEqual(expectedHistogram)
+}

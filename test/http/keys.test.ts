@@ -11,6 +11,9 @@ const WRITE_ROUTES = [['POST', '/v1/events', EVENT]] as const
 const READ_ROUTES = [
   ['POST', '/v1/funnels', FUNNEL],
   ['GET', '/v1/users/a/events', undefined],
+  ['POST', '/v1/events/search', {}],
+  ['GET', '/v1/events/names', undefined],
+  ['GET', '/v1/events/properties', undefined],
 ] as const
 const ERASE_ROUTES = [['DELETE', '/v1/users/gone', undefined]] as const
 const ADMIN_ROUTES = [

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { declareFunnel, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel.ts'
+import { PLAIN, PLAIN_STEP, propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../src/analysis/funnel.ts'
 import { DAY_MS } from '../../src/event/day.ts'
 import { isSampledText } from '../../src/event/bucket.ts'
 import { openFolds } from '../../src/query/fold-sections.ts'
@@ -10,7 +11,9 @@ import type { SharedSection } from '../../src/query/worker-messages.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import { encodeValues } from '../../src/segment/dictionary.ts'
 import { daysOf, type TestEvent } from '../support/columns.ts'
-import { byValue, slowFunnel, usersOf } from '../support/funnel-oracle.ts'
+import { told } from '../support/fold-funnel.ts'
+import { byValue, slowFunnel } from '../support/funnel-oracle.ts'
+import { usersOf } from '../support/slow-chains.ts'
 
 // What threads do for a pass, one step after the other: number the values of a class, place, fold.
 
@@ -33,19 +36,20 @@ const someEvents = fc.array(anEvent, { maxLength: 24, size: 'max' })
 const where = fc.constantFrom(...[[], [], [{ property: 'k', op: 'eq' as const, value: 'x' }]], [
   { property: 'org', op: 'ne' as const, value: 1 },
 ])
+const by = (property: string) => ({ property, attribution: 'first' as const, step: 0, limit: 3 })
 const aSpec: fc.Arbitrary<FunnelSpec> = fc
   .record({
     steps: fc.array(
       fc
         .record({ eventName: fc.constantFrom(...names, null), where })
-        .map((one) => ({ matchers: [one] })),
+        .map((one) => ({ ...PLAIN_STEP, matchers: [one] })),
       { minLength: 1, maxLength: 4 },
     ),
     windowMs: fc.nat(9),
-    breakdown: fc.constantFrom(null, { property: 'k', limit: 3 }, { property: 'org', limit: 3 }),
+    breakdown: fc.constantFrom(null, by('k'), by('org')),
     entryEndMs: fc.constantFrom(20, 20, 5),
   })
-  .map((spec) => ({ ...spec, entryStartMs: 0, lastEndMs: Infinity }))
+  .map((spec) => ({ ...PLAIN, ...spec, entryStartMs: 0, lastEndMs: Infinity }))
 
 const classCount = fc.constantFrom(1, 1, 2, 3, 7)
 const aSample = fc.constantFrom(1, 1, 0.7, 0.3)
@@ -66,7 +70,7 @@ test('a funnel counted by a property is that of each value, whoever the users ar
         }
         const timed = events.map((event) => ({ ...event, timeMs: event.timeMs * unitMs }))
         const ofValues = byValue(timed, 'org').filter(({ user }) => isSampledText(user, sample))
-        expect(foldByValue(spec, timed, count, sample)).toEqual(slowFunnel(spec, ofValues))
+        expect(told(foldByValue(spec, timed, count, sample))).toEqual(slowFunnel(spec, ofValues))
       },
     ),
     { numRuns: 500 },

@@ -6,7 +6,6 @@ interface Row {
   readonly timeMs: number
   readonly user: number
   readonly mask: number
-  readonly code: number
 }
 
 const aRun = (timeMsMax: number): fc.Arbitrary<Row[]> =>
@@ -16,7 +15,6 @@ const aRun = (timeMsMax: number): fc.Arbitrary<Row[]> =>
         timeMs: fc.nat(timeMsMax),
         user: fc.nat(2 ** 32 - 1),
         mask: fc.nat(2 ** 32 - 1),
-        code: fc.nat(2 ** 32 - 1),
       }),
       { minLength: 1, maxLength: 30, size: 'max' },
     )
@@ -41,7 +39,7 @@ test('merged rows are those of all runs, in time order, each with all of its col
 test('rows of one run stay in their order', () => {
   fc.assert(
     fc.property(someRuns, (runs) => {
-      const told = runs.map((run, user) => run.map((row, code) => ({ ...row, user, code })))
+      const told = runs.map((run, user) => run.map((row, mask) => ({ ...row, user, mask })))
       const merged = merge(told)
       told.forEach((run, user) => {
         expect(merged.filter((row) => row.user === user)).toEqual(run)
@@ -52,7 +50,7 @@ test('rows of one run stay in their order', () => {
 
 test('64 runs of 10 rows beside one of 100,000 are merged', () => {
   const every = (count: number, gapMs: number, user: number) =>
-    Array.from({ length: count }, (_, n) => ({ timeMs: n * gapMs, user, mask: 1, code: n }))
+    Array.from({ length: count }, (_, n) => ({ timeMs: n * gapMs, user, mask: n }))
   const runs = [
     every(100_000, 860, 0),
     ...Array.from({ length: 64 }, (_, n) => every(10, 99 * n, 1)),
@@ -76,19 +74,17 @@ function merge(runs: readonly (readonly Row[])[]): Row[] {
       rows.timeMs[from + index] = row.timeMs
       rows.user[from + index] = row.user
       rows.mask[from + index] = row.mask
-      rows.code[from + index] = row.code
     })
     spans.push({ from, to: from + run.length })
   }
-  const { from, to } = mergeRuns(rows, spans, true)
+  const { from, to } = mergeRuns(rows, spans)
   return Array.from({ length: to - from }, (_, index) => ({
     timeMs: rows.timeMs[from + index]!,
     user: rows.user[from + index]!,
     mask: rows.mask[from + index]!,
-    code: rows.code[from + index]!,
   }))
 }
 
 function anyOrder(a: Row, b: Row): number {
-  return a.timeMs - b.timeMs || a.user - b.user || a.mask - b.mask || a.code - b.code
+  return a.timeMs - b.timeMs || a.user - b.user || a.mask - b.mask
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SESSION_ID_PATH } from '../../src/event/property.ts'
+import { SESSION_ID_PATH } from '../../src/segment/columns.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import { packSections, sectionAlone } from '../../src/segment/pack.ts'
 import { placeOf, READ_GROUP_COUNTS, type Place } from '../../src/segment/place.ts'

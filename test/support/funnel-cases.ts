@@ -1,12 +1,18 @@
 import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import type { Condition, Op } from '../../src/analysis/condition.ts'
-import { BREAKDOWN_LIMIT_DEFAULT, type FunnelSpec } from '../../src/analysis/funnel.ts'
-import type { EventMatcher, Step } from '../../src/analysis/step-mask.ts'
+import {
+  BREAKDOWN_LIMIT_DEFAULT,
+  PLAIN,
+  type FunnelBreakdown,
+  type FunnelSpec,
+  type FunnelStep,
+} from '../../src/analysis/funnel-spec.ts'
+import type { EventMatcher } from '../../src/analysis/step-mask.ts'
 import type { Value } from '../../src/segment/columns.ts'
 import type { TestEvent } from './columns.ts'
 
-/** A funnel as it is asked for over HTTP. Only the fields that the analysis has yet. */
+/** A funnel as it is asked for over HTTP. */
 export interface FunnelRequest {
   readonly steps: readonly StepRequest[]
   readonly windowMs: number
@@ -14,11 +20,14 @@ export interface FunnelRequest {
   readonly from: number
   readonly to: number
   readonly rangeBounds?: 'entry' | 'all'
-  readonly count?: { readonly property: string }
+  readonly order?: FunnelSpec['order']
+  readonly exclude?: readonly (MatcherRequest & { afterStep?: number; beforeStep?: number })[]
+  readonly count?: 'attempts' | { readonly property: string }
+  readonly hold?: readonly string[]
   readonly breakdown?: {
     readonly property: string
-    readonly attribution: 'step'
-    readonly step: 1
+    readonly attribution?: FunnelBreakdown['attribution']
+    readonly step?: number
     readonly limit?: number
   }
 }
@@ -26,6 +35,8 @@ export interface FunnelRequest {
 export interface StepRequest extends MatcherRequest {
   readonly anyOf?: readonly (string | MatcherRequest)[]
   readonly anyEvent?: true
+  readonly optional?: boolean
+  readonly firstTime?: boolean | 'matching'
 }
 
 interface MatcherRequest {
@@ -46,37 +57,19 @@ export interface FunnelCase {
   readonly expected: readonly number[]
   /** Users by step and shown value. */
   readonly expectedBreakdown?: Readonly<Record<string, readonly number[]>>
+  /** By step, from the one before. */
+  readonly expectedMeanMs?: readonly (number | null)[]
+  readonly expectedMedianMs?: readonly (number | null)[]
+  readonly expectedHistogram?: readonly { readonly fromMs: number; readonly users: number }[]
+  /** All of them are to answer the same. */
+  readonly timeZones?: readonly string[]
 }
 
-/**
- * The cases that wait for what is not built, and for what. All others are run.
- */
+/** The cases that wait for what is not built, and for what. All others are run. */
 export const WAITING: Readonly<Record<string, string>> = {
-  ...because('order: strict', [
-    ...['CH-12', 'DO-03', 'DV-16', 'DV-33', 'DV-34p', 'DV-36p', 'PH-S-02', 'PH-S-03', 'SR-05'],
-  ]),
-  ...because('order: any', [
-    ...['BUG-15', 'DV-20', 'DV-21', 'PH-N-01', 'PH-N-04', 'PH-N-05', 'PH-N-08', 'PH-N-09'],
-  ]),
-  ...because('exclude', [
-    ...['DV-12', 'DV-14', 'PH-O-19', 'PH-O-23', 'PH-O-26', 'PH-O-27', 'PH-O-28', 'PH-O-30'],
-    ...['PH-O-32', 'PH-O-33', 'PH-O-35'],
-  ]),
-  ...because('count: attempts, exclude', ['MX-12']),
-  ...because('hold', ['AM-06', 'AM-07']),
-  ...because('optional', ['PH-O-39']),
-  ...because('firstTime', ['PH-O-46']),
-  ...because('firstTime, identity merging', ['PH-O-44']),
-  ...because('identity merging', ['PH-O-03']),
-  ...because('breakdown: last', ['PH-B-02']),
-  ...because('breakdown: every', ['PH-B-04']),
+  'PH-O-03': 'identity merging',
+  'PH-O-44': 'identity merging',
 }
-
-/** Of these the counts are run, and the times to convert wait for `timeToConvert`. */
-export const WAITING_FOR_TIMES: readonly string[] = [
-  ...['PH-O-32', 'PH-O-49', 'PH-O-55', 'PH-O-56', 'PH-O-57', 'PH-O-58', 'PH-O-59', 'PH-S-03'],
-  'BUG-13',
-]
 
 /** The cases that can be run: worked cases, and faults that other systems had. */
 export function runnableCases(): FunnelCase[] {
@@ -85,28 +78,40 @@ export function runnableCases(): FunnelCase[] {
     .map(toCase)
 }
 
-/** The ids of all cases, and of those that expect times to convert. */
-export function caseIds(): { all: string[]; withTimes: string[] } {
-  const cases = rawCases()
-  const withTimes = cases.filter(({ expectedMeanMs }) => expectedMeanMs !== undefined)
-  return { all: cases.map(({ id }) => id), withTimes: withTimes.map(({ id }) => id) }
+/** The ids of all cases. */
+export function caseIds(): string[] {
+  return rawCases().map(({ id }) => id)
+}
+
+/** Whether a case says how long steps take. */
+export function expectsTimes({ expectedMeanMs, expectedHistogram }: FunnelCase): boolean {
+  return expectedMeanMs !== undefined || expectedHistogram !== undefined
 }
 
 /** Returns the checked form of a request, whatever it counts; fails for a field that it does not know. */
-export function specOf({ funnel }: FunnelCase): FunnelSpec {
-  const { steps, windowMs, from, to, rangeBounds = 'entry', breakdown, count, ...unknown } = funnel
+export function specOf(worked: FunnelCase): FunnelSpec {
+  const { steps, windowMs, from, to, rangeBounds = 'entry', ...asked } = worked.funnel
+  const { breakdown, count, order = 'ordered', exclude = [], hold = [], ...unknown } = asked
   assert.deepEqual(unknown, {})
-  if (count !== undefined) assert.deepEqual(Object.keys(count), ['property'])
-  if (breakdown !== undefined) assert(breakdown.attribution === 'step' && breakdown.step === 1)
   return {
-    steps: steps.map(stepOf),
-    windowMs,
-    entryStartMs: from,
-    entryEndMs: to,
-    lastEndMs: rangeBounds === 'all' ? to : Infinity,
+    ...PLAIN,
+    ...{ steps: steps.map(stepOf), windowMs, order, hold },
+    ...{ entryStartMs: from, entryEndMs: to, lastEndMs: rangeBounds === 'all' ? to : Infinity },
+    count: count === 'attempts' ? 'attempts' : 'users',
+    exclude: exclude.map(({ event, where = [], afterStep = 1, beforeStep = 2, ...unknown }) => {
+      assert.deepEqual(unknown, {})
+      return {
+        matchers: [matcherOf(event, where)],
+        ...{ afterStep: afterStep - 1, beforeStep: beforeStep - 1 },
+      }
+    }),
     breakdown: breakdown
-      ? { property: breakdown.property, limit: breakdown.limit ?? BREAKDOWN_LIMIT_DEFAULT }
+      ? {
+          ...{ attribution: 'first', limit: BREAKDOWN_LIMIT_DEFAULT, ...breakdown },
+          step: (breakdown.step ?? 1) - 1,
+        }
       : null,
+    timeToConvert: expectsTimes(worked),
   }
 }
 
@@ -114,7 +119,6 @@ export function specOf({ funnel }: FunnelCase): FunnelSpec {
 interface RawCase extends Omit<FunnelCase, 'events' | 'funnel'> {
   readonly events: readonly [string, string, number, Record<string, Value>?][]
   readonly funnel: Omit<FunnelRequest, 'from' | 'to'> & { from?: number; to?: number }
-  readonly expectedMeanMs?: readonly (number | null)[]
 }
 
 function rawCases(): RawCase[] {
@@ -124,33 +128,37 @@ function rawCases(): RawCase[] {
   })
 }
 
-function toCase({ id, events, funnel, expected, expectedBreakdown }: RawCase): FunnelCase {
+function toCase({ events, funnel, ...rest }: RawCase): FunnelCase {
   const times = events.map(([, , timeMs]) => timeMs)
   return {
-    id,
+    ...rest,
     events: events.map(([user, event, timeMs, properties = {}]) => ({
       ...{ user, event, timeMs, properties },
     })),
     funnel: { from: Math.min(0, ...times), to: Math.max(0, ...times) + 1, ...funnel },
-    expected,
-    ...(expectedBreakdown && { expectedBreakdown }),
   }
 }
 
-function stepOf({ event, anyOf, anyEvent, where = [], ...unknown }: StepRequest): Step {
+function stepOf({ optional, firstTime, ...step }: StepRequest): FunnelStep {
+  return {
+    matchers: matchersOf(step),
+    isOptional: optional ?? false,
+    firstTime: firstTime === true ? 'event' : firstTime || null,
+  }
+}
+
+function matchersOf({ event, anyOf, anyEvent, where = [], ...unknown }: StepRequest) {
   assert.deepEqual(unknown, {})
   if (anyOf === undefined) {
     assert((event === undefined) === (anyEvent === true))
-    return { matchers: [matcherOf(event, where)] }
+    return [matcherOf(event, where)]
   }
   assert(event === undefined && anyEvent === undefined)
-  return {
-    matchers: anyOf.map((one) => {
-      if (typeof one === 'string') return matcherOf(one, where)
-      assert(one.event !== undefined)
-      return matcherOf(one.event, [...(one.where ?? []), ...where])
-    }),
-  }
+  return anyOf.map((one) => {
+    if (typeof one === 'string') return matcherOf(one, where)
+    assert(one.event !== undefined)
+    return matcherOf(one.event, [...(one.where ?? []), ...where])
+  })
 }
 
 function matcherOf(
@@ -159,8 +167,4 @@ function matcherOf(
 ): EventMatcher {
   const conditions = where.map(({ op = 'eq', ...rest }): Condition => ({ op, ...rest }))
   return { eventName: eventName ?? null, where: conditions }
-}
-
-function because(reason: string, ids: readonly string[]): Record<string, string> {
-  return Object.fromEntries(ids.map((id) => [id, reason]))
 }

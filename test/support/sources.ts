@@ -26,7 +26,12 @@ export interface Import {
 
 /** What a file of `src` imports: plainly, for types, again exported, or when it runs. */
 export function importsOf(file: string): Import[] {
-  const { importedFiles } = ts.preProcessFile(read(`src/${file}`))
+  return importsWithin('src', file)
+}
+
+/** The same of a file of another folder; what is ours is named by its path within that folder. */
+export function importsWithin(folder: string, file: string): Import[] {
+  const { importedFiles } = ts.preProcessFile(read(`${folder}/${file}`))
   return importedFiles.map(({ fileName }) => {
     const isOurs = fileName.startsWith('.')
     return { isOurs, target: isOurs ? posix.join(dirname(file), fileName) : fileName }

@@ -1,63 +1,76 @@
 import { expect, test } from 'vitest'
 import {
-  declareFunnel,
   eventNamesOf,
+  PLAIN,
+  PLAIN_STEP,
   propertiesOf,
-  type FunnelCounts,
   type FunnelSpec,
-} from '../../../src/analysis/funnel.ts'
-import type { Step } from '../../../src/analysis/step-mask.ts'
+  type FunnelStep,
+} from '../../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../../src/analysis/funnel.ts'
+import type { FunnelCounts } from '../../../src/analysis/tally.ts'
 import type { TestEvent } from '../../support/columns.ts'
-import { foldFunnel } from '../../support/funnel-oracle.ts'
+import { foldFunnel } from '../../support/fold-funnel.ts'
 
-const named = (...names: string[]): Step => ({
+const named = (...names: string[]): FunnelStep => ({
+  ...PLAIN_STEP,
   matchers: names.map((eventName) => ({ eventName, where: [] })),
 })
 
 const aSpec = (spec: Partial<FunnelSpec>): FunnelSpec => ({
+  ...PLAIN,
   steps: [named('A'), named('B')],
   windowMs: 1_000,
   entryStartMs: 0,
   entryEndMs: 1_000_000,
   lastEndMs: Infinity,
-  breakdown: null,
   ...spec,
 })
 
-const byK = { property: 'k', limit: 25 }
+const byK = { property: 'k', attribution: 'first', step: 0, limit: 25 } as const
 
 const anEvent = (event: string, timeMs: number, k?: string): TestEvent => ({
   ...{ user: 'u', event, timeMs },
   ...(k !== undefined && { properties: { k } }),
 })
 
-const countsOf = (breakdown: [string | null, number[]][]): FunnelCounts => ({
-  users: breakdown.reduce((sums, [, users]) => sums.map((sum, i) => sum + users[i]!), [0, 0]),
-  breakdown: new Map(breakdown),
+const tally = (users: readonly number[]) => ({ users, times: null })
+const ofValues = (values: [string | null, number[]][]): FunnelCounts['breakdown'] =>
+  new Map(values.map(([text, users]) => [text, tally(users)]))
+const countsOf = (values: [string | null, number[]][]): FunnelCounts => ({
+  ...tally(values.reduce((sums, [, users]) => sums.map((sum, i) => sum + users[i]!), [0, 0])),
+  ...{ breakdown: ofValues(values), trend: null },
 })
+
+const NO_TIMES = { medianMs: null, meanMs: null, p90Ms: null }
 
 test('nobody makes zeros: no share is NaN', () => {
   const funnel = declareFunnel(aSpec({}))
-  const nothing = { users: 0, fromPrevious: 0, fromFirst: 0 }
-  expect(funnel.result(funnel.empty())).toEqual({ steps: [nothing, nothing], breakdown: null })
+  const nothing = { users: 0, fromPrevious: 0, fromFirst: 0, ...NO_TIMES }
+  const rest = { trend: null, timeToConvert: null }
+  expect(funnel.result(funnel.empty())).toEqual({
+    ...{ steps: [nothing, nothing], breakdown: null, ...rest },
+  })
   const broken = declareFunnel(aSpec({ breakdown: byK }))
-  expect(broken.result(broken.empty())).toEqual({ steps: [nothing, nothing], breakdown: [] })
+  expect(broken.result(broken.empty())).toEqual({
+    ...{ steps: [nothing, nothing], breakdown: [], ...rest },
+  })
 })
 
 test('shares are of the step before and of the first', () => {
   const { result } = declareFunnel(aSpec({ steps: [named('A'), named('B'), named('C')] }))
-  expect(result({ users: [8, 4, 1], breakdown: null }).steps).toEqual([
-    { users: 8, fromPrevious: 1, fromFirst: 1 },
-    { users: 4, fromPrevious: 0.5, fromFirst: 0.5 },
-    { users: 1, fromPrevious: 0.25, fromFirst: 0.125 },
+  expect(result({ ...tally([8, 4, 1]), breakdown: null, trend: null }).steps).toEqual([
+    { users: 8, fromPrevious: 1, fromFirst: 1, ...NO_TIMES },
+    { users: 4, fromPrevious: 0.5, fromFirst: 0.5, ...NO_TIMES },
+    { users: 1, fromPrevious: 0.25, fromFirst: 0.125, ...NO_TIMES },
   ])
-  expect(result({ users: [8, 0, 0], breakdown: null }).steps[2]).toEqual({
-    ...{ users: 0, fromPrevious: 0, fromFirst: 0 },
+  expect(result({ ...tally([8, 0, 0]), breakdown: null, trend: null }).steps[2]).toEqual({
+    ...{ users: 0, fromPrevious: 0, fromFirst: 0, ...NO_TIMES },
   })
 })
 
 test('a breakdown shows the largest values, then the others, then the users without one', () => {
-  const { result } = declareFunnel(aSpec({ breakdown: { property: 'k', limit: 2 } }))
+  const { result } = declareFunnel(aSpec({ breakdown: { ...byK, limit: 2 } }))
   const counts = countsOf([
     ['z', [1, 0]],
     ['b', [3, 1]],
@@ -78,7 +91,7 @@ test('a breakdown shows the largest values, then the others, then the users with
 })
 
 test('values that read like the names of the rest are counted there, and against no limit', () => {
-  const { result } = declareFunnel(aSpec({ breakdown: { property: 'k', limit: 1 } }))
+  const { result } = declareFunnel(aSpec({ breakdown: { ...byK, limit: 1 } }))
   const counts = countsOf([
     ['$none', [7, 1]],
     ['$other', [8, 2]],
@@ -97,22 +110,23 @@ test('a user counts under the earliest of the entries with the longest chain', (
   const events = [anEvent('A', 0, 'dropped'), anEvent('A', 5_000, 'early')]
   const converted = [...events, anEvent('A', 5_500, 'late'), anEvent('B', 5_900)]
   expect(foldFunnel(aSpec({ breakdown: byK }), events).breakdown).toEqual(
-    new Map([['dropped', [1, 0]]]),
+    ofValues([['dropped', [1, 0]]]),
   )
   expect(foldFunnel(aSpec({ breakdown: byK }), converted).breakdown).toEqual(
-    new Map([['early', [1, 1]]]),
+    ofValues([['early', [1, 1]]]),
   )
 })
 
 test('of entries of one moment the smallest value counts, and a missing one last', () => {
   const tied = [anEvent('A', 5), anEvent('A', 5, 'y'), anEvent('A', 5, 'x'), anEvent('B', 5)]
-  expect(foldFunnel(aSpec({ breakdown: byK }), tied).breakdown).toEqual(new Map([['x', [1, 1]]]))
+  expect(foldFunnel(aSpec({ breakdown: byK }), tied).breakdown).toEqual(ofValues([['x', [1, 1]]]))
 })
 
 test('32 steps are told apart, one after the other and all at one moment', () => {
   const names = Array.from({ length: 32 }, (_, step) => `S${step + 1}`)
   const spec = aSpec({ steps: names.map((name) => named(name)), breakdown: byK })
-  const all = { users: names.map(() => 1), breakdown: new Map([['x', names.map(() => 1)]]) }
+  const one = names.map(() => 1)
+  const all = { ...tally(one), breakdown: ofValues([['x', one]]), trend: null }
   const inOrder = names.map((name, step) => anEvent(name, step, 'x'))
   expect(foldFunnel(spec, inOrder)).toEqual(all)
   const atOnce = names.toReversed().map((name) => anEvent(name, 7, 'x'))
@@ -129,8 +143,8 @@ test('a user with 50,000 entries within one window, or at one moment, is counted
     const entries = Array.from({ length: 50_000 }, (_, n) => anEvent('A', n * spreadMs, `v${n}`))
     const end = [anEvent('B', 50_000), anEvent('A', 50_000, 'end')]
     expect(foldFunnel(spec, [...entries, ...end])).toEqual({
-      users: [1, 1, 1, 1],
-      breakdown: new Map([['v0', [1, 1, 1, 1]]]),
+      ...tally([1, 1, 1, 1]),
+      ...{ breakdown: ofValues([['v0', [1, 1, 1, 1]]]), trend: null },
     })
   }
 })
@@ -178,8 +192,9 @@ test('groups that are open at once, and those after them, know nothing of one an
 test('the properties and the event names that a funnel reads are named once', () => {
   const where = [{ property: 'path', op: 'eq', value: '/' } as const]
   const steps = [
-    { matchers: [{ eventName: 'A', where }] },
+    { ...PLAIN_STEP, matchers: [{ eventName: 'A', where }] },
     {
+      ...PLAIN_STEP,
       matchers: [
         { eventName: 'B', where: [] },
         { eventName: 'A', where },
@@ -189,8 +204,8 @@ test('the properties and the event names that a funnel reads are named once', ()
   expect(propertiesOf(aSpec({ steps }))).toEqual(['path'])
   expect(propertiesOf(aSpec({ steps, breakdown: byK }))).toEqual(['path', 'k'])
   const ofName = (name: string) => propertiesOf(aSpec({ steps, breakdown: byK }), name)
-  expect([ofName('A'), ofName('B'), ofName('C')]).toEqual([['path', 'k'], [], []])
+  expect([ofName('A'), ofName('B'), ofName('C')]).toEqual([['path', 'k'], ['k'], []])
   expect(eventNamesOf(aSpec({ steps }))).toEqual(['A', 'B'])
-  const anyEvent = { matchers: [{ eventName: null, where: [] }] }
+  const anyEvent = { ...PLAIN_STEP, matchers: [{ eventName: null, where: [] }] }
   expect(eventNamesOf(aSpec({ steps: [...steps, anyEvent] }))).toBeNull()
 })

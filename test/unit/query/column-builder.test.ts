@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isSampledText } from '../../../src/event/bucket.ts'
 import { DAY_MS } from '../../../src/event/day.ts'
-import { SESSION_ID_PATH } from '../../../src/event/property.ts'
+import { SESSION_ID_PATH } from '../../../src/segment/columns.ts'
 import { openColumnBuilder } from '../../../src/query/column-builder.ts'
 import type { CodedColumn } from '../../../src/segment/columns.ts'
 

@@ -69,21 +69,57 @@ describe('a funnel', () => {
     ])
   })
 
+  test('takes every field of the contract, and says what it means where it says nothing', () => {
+    expect(ask({})).toMatchObject({
+      ...{ order: 'ordered', entry: 'best', exclude: [], count: 'users', hold: [] },
+      ...{ breakdown: null, trend: null, compare: null, timeToConvert: false, sample: 1 },
+    })
+    const steps = [{ event: 'a' }, { event: 'b', optional: true }, { event: 'c' }]
+    const all = {
+      ...{ steps, order: 'strict', entry: 'first', count: 'attempts', hold: ['org'] },
+      exclude: [
+        { event: 'logout', beforeStep: 3 },
+        { event: 'x', where: [{ property: 'p', value: 1 }], beforeStep: 3 },
+      ],
+      breakdown: { property: 'p', attribution: 'step', step: 3 },
+      ...{ trend: 'week', compare: 'previous', timeToConvert: true, sample: 0.1 },
+    }
+    expect(ask(all)).toMatchObject({ ...all, exclude: [{ afterStep: 1 }, { afterStep: 1 }] })
+    expect(ask({ trend: 'none', compare: 'none' })).toMatchObject({ trend: null, compare: null })
+  })
+
+  test('excludes between a step and the next, if it does not say otherwise', () => {
+    const steps = ['a', 'b', 'c'].map((event) => ({ event }))
+    const excluded = (exclude: object) =>
+      ask({ steps, exclude: [{ event: 'x', ...exclude }] }).exclude
+    expect(excluded({})).toMatchObject([{ afterStep: 1, beforeStep: 2 }])
+    expect(excluded({ afterStep: 2 })).toMatchObject([{ afterStep: 2, beforeStep: 3 }])
+    expect(excluded({ beforeStep: 3 })).toMatchObject([{ afterStep: 1, beforeStep: 3 }])
+  })
+
   test.each([
-    { order: 'any' },
-    { order: 'strict' },
-    { entry: 'first' },
-    { exclude: [{ event: 'logout' }] },
-    { count: 'sessions' },
-    { count: 'attempts' },
-    { hold: ['org'] },
-    { trend: 'day' },
-    { compare: 'previous' },
-    { timeToConvert: true },
-    { sample: 0.1 },
-  ])('that this version cannot answer is refused by name: %j', (part) => {
-    const [path] = faultsOf(part)
-    expect(path?.split('.')[0]).toBe(Object.keys(part)[0])
+    ['order', { order: 'sorted' }],
+    ['order', { order: 'any', steps: [{ event: 'a' }, { event: 'b', optional: true }] }],
+    ['entry', { entry: 'last' }],
+    ['exclude', { exclude: [{ event: 'x', afterStep: 2, beforeStep: 2 }] }],
+    ['exclude', { exclude: [{ event: 'x', beforeStep: 3 }] }],
+    ['exclude', { exclude: [{ event: 'x' }], steps: [{ event: 'a' }] }],
+    [
+      'exclude',
+      { exclude: [{ event: 'x' }], steps: [{ event: 'a' }, { event: 'b', optional: true }] },
+    ],
+    ['hold', { hold: [''] }],
+    ['breakdown', { breakdown: { property: 'p', step: 3 } }],
+    ['breakdown', { breakdown: { property: 'p', attribution: 'middle' } }],
+    ['trend', { trend: 'year' }],
+    ['compare', { compare: 'next' }],
+    ['compare', { compare: { from: '2026-01-01' } }],
+    ['timeToConvert', { timeToConvert: 'yes' }],
+    ['sample', { sample: 0 }],
+    ['sample', { sample: 1.1 }],
+  ])('is refused for its %s: %j', (path, part) => {
+    const two = { steps: [{ event: 'a' }, { event: 'b' }] }
+    expect(faultsOf({ ...two, ...part }).map((fault) => fault.split('.')[0])).toEqual([path])
   })
 
   test('counts users, or the values of a property', () => {
@@ -126,9 +162,13 @@ describe('a step', () => {
     },
   )
 
-  test('is not yet optional, or the first of its name', () => {
+  test('may be optional, but for the first, and the first of its name', () => {
+    const steps = [
+      { event: 'a', firstTime: true },
+      { event: 'b', optional: true, firstTime: 'matching' },
+    ]
+    expect(ask({ steps }).steps).toMatchObject(steps)
     expect(faultsOf({ steps: [{ event: 'a', optional: true }] })).toEqual(['steps.0.optional'])
-    expect(faultsOf({ steps: [{ event: 'a', firstTime: true }] })).toEqual(['steps.0.firstTime'])
-    expect(faultsOf({ steps: [{ event: 'a', optional: false, firstTime: false }] })).toEqual([])
+    expect(faultsOf({ steps: [{ event: 'a', firstTime: 'last' }] })).toEqual(['steps.0.firstTime'])
   })
 })

@@ -1,0 +1,173 @@
+import { below, bitOf, lowestStep } from './step-bits.ts'
+import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
+
+/** The events of a unit, in time order: what is looked for one chain, or for several. */
+export interface UnitEvents {
+  readonly timeMs: Float64Array
+  readonly mask: Uint32Array
+  readonly excluded: Uint32Array
+  /** Of the breakdown's value. */
+  readonly code: Uint32Array
+}
+
+/** The events of a unit by time: those of one moment may be taken in any order. */
+export interface Moments {
+  events: UnitEvents
+  count: number
+  timeMs: Float64Array
+  /** By moment: its first row. One more than there are moments. */
+  from: Int32Array
+  /** By moment, the bits that any of its events has, and those that all have. */
+  any: Uint32Array
+  all: Uint32Array
+  excluded: Uint32Array
+}
+
+export function openMoments(): Moments {
+  const none = new Uint32Array(0)
+  return {
+    events: { timeMs: new Float64Array(0), mask: none, excluded: none, code: none },
+    ...{ count: 0, timeMs: new Float64Array(16), from: new Int32Array(17) },
+    ...{ any: new Uint32Array(16), all: new Uint32Array(16), excluded: new Uint32Array(16) },
+  }
+}
+
+/** Cuts the rows `from` to `to` - 1 into moments. */
+export function cutMoments(moments: Moments, events: UnitEvents, from: number, to: number): void {
+  moments.events = events
+  if (moments.timeMs.length < to - from) {
+    const size = 2 * (to - from)
+    moments.timeMs = new Float64Array(size)
+    moments.from = new Int32Array(size + 1)
+    moments.any = new Uint32Array(size)
+    moments.all = new Uint32Array(size)
+    moments.excluded = new Uint32Array(size)
+  }
+  let at = -1
+  let lastMs = NaN
+  for (let row = from; row < to; row++) {
+    const mask = events.mask[row]!
+    if (events.timeMs[row] !== lastMs) {
+      at++
+      lastMs = events.timeMs[row]!
+      moments.timeMs[at] = lastMs
+      moments.from[at] = row
+      moments.any[at] = mask
+      moments.all[at] = mask
+      moments.excluded[at] = events.excluded[row]!
+    } else {
+      moments.any[at]! |= mask
+      moments.all[at]! &= mask
+      moments.excluded[at]! |= events.excluded[row]!
+    }
+  }
+  moments.count = at + 1
+  moments.from[at + 1] = to
+}
+
+/** Before the first step. */
+export const START = -1
+
+/**
+ * Tells which steps a chain can go to at a moment, giving each step an event of its own. A chain that has step p may
+ * take later ones, and leave out optional ones.
+ */
+export function openMoves(stepCount: number, optional: number) {
+  const tieSet = openTieSet(stepCount)
+  const reachable = new Int32Array(stepCount + 1)
+  let rows = new Int32Array(0)
+  let loaded: { moments: Moments; at: number } | null = null
+  let isKnown = 0
+  let isStartKnown = false
+
+  /** The steps that must have an event if a chain goes from p to q. */
+  const neededFor = (p: number, q: number) => (below(q) & ~below(p + 1) & ~optional) | bitOf(q)
+
+  function load(moments: Moments, at: number): void {
+    if (loaded !== null && loaded.moments === moments && loaded.at === at) return
+    const [from, to] = [moments.from[at]!, moments.from[at + 1]!]
+    if (rows.length < to - from) rows = new Int32Array(2 * (to - from))
+    for (let row = from; row < to; row++) rows[row - from] = row
+    loadTieSet(tieSet, moments.events.mask, rows, { from: 0, to: to - from })
+    loaded = { moments, at }
+    isKnown = 0
+    isStartKnown = false
+  }
+
+  function tiedFrom(moments: Moments, at: number, p: number): number {
+    load(moments, at)
+    const known = p === START ? isStartKnown : (isKnown & bitOf(p)) !== 0
+    if (known) return reachable[p + 1]!
+    let found = 0
+    for (let rest = moments.any[at]! & ~below(p + 1); rest !== 0; rest &= rest - 1) {
+      const q = lowestStep(rest)
+      const needed = neededFor(p, q)
+      if ((needed & ~moments.any[at]!) === 0 && canMatch(tieSet, needed)) found |= bitOf(q)
+    }
+    reachable[p + 1] = found
+    if (p === START) isStartKnown = true
+    else isKnown |= bitOf(p)
+    return found
+  }
+
+  const isTied = (moments: Moments, at: number) => moments.from[at + 1]! - moments.from[at]! > 1
+
+  /** Returns the steps that a chain with step p (START: none) can go to. */
+  function from(moments: Moments, at: number, p: number): number {
+    const any = moments.any[at]!
+    if (any === 0) return 0
+    if (isTied(moments, at)) return tiedFrom(moments, at, p)
+    return next(p === START ? 1 : bitOf(p) << 1) & any
+  }
+
+  /** Adds to the steps of a mask the ones that may be taken instead, since those before them are optional. */
+  function next(steps: number): number {
+    let all = steps
+    for (let more = steps; optional !== 0 && (more = (more & optional) << 1) !== 0;) all |= more
+    return all
+  }
+
+  return {
+    from,
+
+    /** Returns the steps that chains, each with one of the steps of a mask, can go to. */
+    fromAny(moments: Moments, at: number, steps: number): number {
+      const any = moments.any[at]!
+      if (any === 0) return 0
+      if (!isTied(moments, at)) return next(steps << 1) & any
+      let found = 0
+      for (let rest = steps; rest !== 0; rest &= rest - 1)
+        found |= tiedFrom(moments, at, lowestStep(rest))
+      return found
+    },
+
+    /** Returns the most steps that a chain takes on its way from p to q, those before q as early as possible. */
+    taken(moments: Moments, at: number, p: number, q: number): number {
+      let steps = neededFor(p, q)
+      if (optional === 0 || !isTied(moments, at)) return steps
+      load(moments, at)
+      const left = optional & below(q) & ~below(p + 1) & moments.any[at]!
+      for (let rest = left; rest !== 0; rest &= rest - 1) {
+        const more = steps | (rest & -rest)
+        if (canMatch(tieSet, more)) steps = more
+      }
+      return steps
+    },
+
+    /** Whether the steps of a mask can be given to distinct events. */
+    canTake(moments: Moments, at: number, steps: number): boolean {
+      if ((steps & ~moments.any[at]!) !== 0) return false
+      if ((steps & (steps - 1)) === 0) return true
+      if (!isTied(moments, at)) return false
+      load(moments, at)
+      return canMatch(tieSet, steps)
+    },
+
+    /** Must be called before a Moments is filled anew. */
+    forget(): void {
+      loaded = null
+    },
+  }
+}
+
+export type Moves = ReturnType<typeof openMoves>

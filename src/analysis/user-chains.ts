@@ -1,0 +1,110 @@
+import { openAnyOrder } from './any-order.ts'
+import { openChain, openPaths, type Chain } from './chain-path.ts'
+import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
+import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
+import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
+import { highestStep, lowestStep } from './step-bits.ts'
+import type { TextCodes } from './text-codes.ts'
+import { openTieValues } from './tie-values.ts'
+import { openUnits } from './units.ts'
+import type { UserRows } from './user-rows.ts'
+
+/** What a chain stands for: a unit of the whole, of a value of the breakdown, or of both. */
+export interface ChainPart {
+  readonly isOfWhole: boolean
+  readonly isOfValue: boolean
+}
+
+const WHOLE: ChainPart = { isOfWhole: true, isOfValue: false }
+const VALUE: ChainPart = { isOfWhole: false, isOfValue: true }
+const BOTH: ChainPart = { isOfWhole: true, isOfValue: true }
+
+/** Takes a chain, which is valid until it returns, and the code of its value. */
+export type TakeChain = (chain: Chain, code: number, part: ChainPart) => void
+
+/**
+ * Finds the chains that count of one user: the best one of each unit, or one for each attempt. `areTimesAsked`: at
+ * which times the chain has its steps matters, not only which steps it has.
+ */
+export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked: boolean) {
+  const { breakdown } = spec
+  const isEvery = breakdown?.attribution === 'every'
+  const isValueAsked = breakdown !== null && !isEvery
+  const findChains = openSearch(spec, isValueAsked ? texts : null, areTimesAsked || isValueAsked)
+  const cut = openUnits(spec)
+  let masked = new Uint32Array(0)
+
+  /** Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. */
+  function takeValues(events: UnitEvents, from: number, to: number, take: TakeChain): void {
+    if (masked.length < to) masked = new Uint32Array(2 * to)
+    const codes = new Set<number>()
+    for (let row = from; row < to; row++) if (events.mask[row] !== 0) codes.add(events.code[row]!)
+    for (const code of codes) {
+      for (let row = from; row < to; row++)
+        masked[row] = events.code[row] === code ? events.mask[row]! : 0
+      findChains({ ...events, mask: masked }, from, to, (chain) => take(chain, code, VALUE))
+    }
+  }
+
+  return (rows: UserRows, from: number, to: number, take: TakeChain): void =>
+    cut(rows, from, to, (events, unitFrom, unitTo) => {
+      if (isValueAsked)
+        findChains(events, unitFrom, unitTo, (chain) =>
+          take(chain, valueOf(breakdown, chain), BOTH),
+        )
+      else findChains(events, unitFrom, unitTo, (chain) => take(chain, 0, WHOLE))
+      if (isEvery) takeValues(events, unitFrom, unitTo, take)
+    })
+}
+
+/** Opens the search for the chains of a unit. */
+function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: boolean) {
+  const moments = openMoments()
+  const tieValues = texts && openTieValues(texts.texts)
+  const areAttempts = spec.count === 'attempts'
+  if (spec.order === 'any') {
+    const anyOrder = openAnyOrder(spec, tieValues)
+    return (events: UnitEvents, from: number, to: number, take: (chain: Chain) => void): void => {
+      cutMoments(moments, events, from, to)
+      if (areAttempts) {
+        anyOrder.attempts(moments, take)
+        return
+      }
+      const chain = anyOrder.best(moments)
+      if (chain !== null) take(chain)
+    }
+  }
+  const shape = sequenceShapeOf(spec)
+  const moves = openMoves(shape.stepCount, shape.optional)
+  const sequences = openSequences(shape, moves, spec.entry === 'first')
+  const pathOf = openPaths(shape, moves, tieValues)
+  const outline = openChain(shape.stepCount)
+  const chainOf = (found: FoundChain): Chain => {
+    if (isPathAsked) return pathOf(moments, found)
+    outline.entryMs = moments.timeMs[found.entry]!
+    outline.taken = found.taken
+    return outline
+  }
+  return (events: UnitEvents, from: number, to: number, take: (chain: Chain) => void): void => {
+    cutMoments(moments, events, from, to)
+    moves.forget()
+    if (areAttempts) sequences.attempts(moments, (found) => take(chainOf(found)))
+    else {
+      const found = sequences.best(moments)
+      if (found !== null) take(chainOf(found))
+    }
+  }
+}
+
+/** Returns the code of the value that a chain counts under; 0 for a missing one. */
+function valueOf({ attribution, step: asked }: FunnelBreakdown, { taken, code }: Chain): number {
+  if (attribution === 'step') return (taken & (1 << asked)) === 0 ? 0 : code[asked]!
+  if (attribution === 'first') {
+    for (let rest = taken; rest !== 0; rest &= rest - 1)
+      if (code[lowestStep(rest)] !== 0) return code[lowestStep(rest)]!
+    return 0
+  }
+  for (let step = highestStep(taken); step >= 0; step--)
+    if ((taken & (1 << step)) !== 0 && code[step] !== 0) return code[step]!
+  return 0
+}
