@@ -27,8 +27,9 @@ export interface GroupRuns {
 
 /**
  * Builds the runs of one fold group from events in time order, with columns of `properties`, among which may be
- * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that property take their place, those that read alike being one;
- * events without it are left out, and those whose value is not sampled (event/bucket.ts).
+ * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that
+ * property take their place, those that read alike being one; events without it are left out, and those whose
+ * value is not sampled (event/bucket.ts).
  */
 export function openColumnBuilder(
   properties: readonly string[],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FunnelSpec } from '../../src/analysis/funnel.ts'
+import { PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { DAY_MS, dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -36,9 +36,10 @@ const someEvents = (count: number, seed: number): Event[] => {
 }
 
 const wholeSpec: FunnelSpec = {
-  steps: [{ matchers: [{ eventName: null, where: [] }] }],
+  ...PLAIN,
+  steps: [{ ...PLAIN_STEP, matchers: [{ eventName: null, where: [] }] }],
   ...{ windowMs: 0, entryStartMs: -Infinity, entryEndMs: Infinity, lastEndMs: Infinity },
-  breakdown: { property: 'at', limit: 10_000 },
+  breakdown: { property: 'at', attribution: 'first', step: 0, limit: 10_000 },
 }
 
 const histories: [string, readonly string[] | null, History | null][] = [

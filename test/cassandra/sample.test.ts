@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { UsersAsked } from '../../src/analysis/funnel-users.ts'
-import type { FunnelSpec } from '../../src/analysis/funnel.ts'
+import { PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { bucketOf, isSampledText, sampledBuckets } from '../../src/event/bucket.ts'
 import { DAY_MS, dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
@@ -16,7 +16,8 @@ import {
   setReadGroups,
   writeRaw,
 } from '../support/asking.ts'
-import { byValue, foldFunnelUsers } from '../support/funnel-oracle.ts'
+import { foldFunnelUsers } from '../support/fold-funnel.ts'
+import { byValue } from '../support/funnel-oracle.ts'
 import { openTestKeyspace } from '../support/keyspace.ts'
 import { openRandom, openSealedProject } from '../support/sealing.ts'
 
@@ -26,12 +27,16 @@ const pool = await openTestPool(keyspace)
 
 const START_MS = (Math.floor(Date.now() / DAY_MS) - 5) * DAY_MS
 const spec: FunnelSpec = {
-  steps: ['view', 'cart', 'buy'].map((eventName) => ({ matchers: [{ eventName, where: [] }] })),
+  ...PLAIN,
+  steps: ['view', 'cart', 'buy'].map((eventName) => ({
+    ...PLAIN_STEP,
+    matchers: [{ eventName, where: [] }],
+  })),
   windowMs: 12 * 3_600_000,
   entryStartMs: START_MS,
   entryEndMs: START_MS + 3 * DAY_MS,
   lastEndMs: Infinity,
-  breakdown: { property: 'plan', limit: 10 },
+  breakdown: { property: 'plan', attribution: 'first', step: 0, limit: 10 },
 }
 const dropped: UsersAsked = { spec, step: 2, outcome: 'dropped', values: null }
 const BUCKETS = [...sampledBuckets(0.2)].flatMap((flag, bucket) => (flag === 1 ? [bucket] : []))
@@ -106,8 +111,8 @@ describe('a sample of users', () => {
     const { users } = await segmentUsers(asking.readOf(spec, { sample }), root!, page)
     const numbers = users.map(({ userNumber }) => userNumber)
     const ids = await openUserIds(stores)(projectId, root!, numbers)
-    const listed = users.map(({ userNumber, ...times }) => ({
-      ...{ user: ids.get(userNumber)!, ...times },
+    const listed = users.map(({ userNumber, enteredMs, reachedMs }) => ({
+      ...{ user: ids.get(userNumber)!, enteredMs, reachedMs },
     }))
     expect(listed.sort(byUser)).toEqual(foldFunnelUsers(dropped, left).sort(byUser))
   })
@@ -126,7 +131,9 @@ describe('a sample of users', () => {
       expect(amounts.events).toBe(sampled.length)
       const page = { asked: dropped, after: null, limit: 100_000 }
       const { users } = await listRowUsers(asking.rawEvents, asking.readOf(spec, { sample }), page)
-      const listed = users.map(({ userId, ...times }) => ({ user: userId, ...times }))
+      const listed = users.map(({ userId, enteredMs, reachedMs }) => ({
+        ...{ user: userId, enteredMs, reachedMs },
+      }))
       expect(listed.sort(byUser)).toEqual(foldFunnelUsers(dropped, sampled).sort(byUser))
     }
   })

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { FunnelSpec } from '../../src/analysis/funnel.ts'
+import { PLAIN, PLAIN_STEP, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { DAY_MS } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
-import { SESSION_ID_PATH } from '../../src/event/property.ts'
+import { SESSION_ID_PATH } from '../../src/segment/columns.ts'
 import { anEvent } from '../support/an-event.ts'
 import { answerOf, asTestEvent, openAsking, openTestPool, writeRaw } from '../support/asking.ts'
 import { byValue } from '../support/funnel-oracle.ts'
@@ -18,7 +18,9 @@ const pool = await openTestPool(keyspace)
 
 const START_MS = (Math.floor(Date.now() / DAY_MS) - 5) * DAY_MS
 const spec: FunnelSpec = {
+  ...PLAIN,
   steps: ['view', 'buy'].map((eventName, step) => ({
+    ...PLAIN_STEP,
     matchers: [
       { eventName, where: step === 0 ? [] : [{ property: 'n', op: 'gte' as const, value: 2 }] },
     ],
@@ -27,7 +29,7 @@ const spec: FunnelSpec = {
   entryStartMs: START_MS,
   entryEndMs: START_MS + 3 * DAY_MS,
   lastEndMs: Infinity,
-  breakdown: { property: SESSION_ID_PATH, limit: 10_000 },
+  breakdown: { property: SESSION_ID_PATH, attribution: 'first', step: 0, limit: 10_000 },
 }
 
 /** Events of 2,000 sessions, and without one. A property of theirs has the very name that folds ask for. */

@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
-import {
-  declareFunnel,
-  eventNamesOf,
-  type FunnelCounts,
-  type FunnelSpec,
-} from '../../src/analysis/funnel.ts'
+import { eventNamesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import { declareFunnel } from '../../src/analysis/funnel.ts'
 import { bucketOf } from '../../src/event/bucket.ts'
 import { dayOf } from '../../src/event/day.ts'
 import type { Event } from '../../src/event/event.ts'
 import { openFoldPool, type FoldPool } from '../../src/query/fold-pool.ts'
-import { neededProperties, readRangeOf } from '../../src/query/funnel.ts'
+import { neededProperties } from '../../src/query/funnel-read.ts'
 import { openRawEvents } from '../../src/query/raw-events.ts'
 import type { SegmentRead } from '../../src/query/segment-plan.ts'
 import { openSegments } from '../../src/query/segments.ts'
 import { encodeRoot } from '../../src/segment/root.ts'
 import type { Stores } from '../../src/store/stores.ts'
-import { foldFunnel } from './funnel-oracle.ts'
+import { foldFunnel } from './fold-funnel.ts'
 import { silentLog, type TestKeyspace } from './keyspace.ts'
 import { writeRows } from './rows.ts'
 
@@ -42,7 +38,11 @@ export function openAsking(stores: Stores, pool: FoldPool, projectId: string) {
 
   function readOf(spec: FunnelSpec, part: Partial<SegmentRead>): SegmentRead {
     return {
-      ...{ projectId, range: readRangeOf(spec), eventNames: eventNamesOf(spec) },
+      ...{
+        projectId,
+        range: { startMs: spec.entryStartMs, endMs: spec.entryEndMs + spec.windowMs },
+        eventNames: eventNamesOf(spec),
+      },
       ...{ history: null, sample: 1, nowMs: Date.now() },
       ...neededProperties(spec, part.countBy ?? null),
       signal: new AbortController().signal,
@@ -75,7 +75,7 @@ export function openAsking(stores: Stores, pool: FoldPool, projectId: string) {
       const funnel = declareFunnel(spec)
       const read = readOf(spec, part)
       const plan = await rawEvents.plan(read)
-      let counts: FunnelCounts = funnel.empty()
+      let counts = funnel.empty()
       const scan = read.countBy === null ? rawEvents.forEachBucket : rawEvents.forAllBuckets
       const amounts = await scan(read, plan, ({ days, userCount }) => {
         const group = funnel.openGroup(userCount)
