@@ -53,14 +53,14 @@ export function sampledBuckets(sample: number): Uint8Array {
   return flags
 }
 
-/** Returns the share of all buckets that a sample takes: what to scale its counts by. At least one bucket's. */
+/** Returns the share of all buckets that a sample takes: what to scale counts of users by. At least one bucket's. */
 export function sampledShare(sample: number): number {
   return sampledCount(sample) / BUCKET_COUNT
 }
 
-/** Whether a value, as text, is of a sample of as large a share of all values. */
+/** Whether a value, as text, is of a sample of so large a share of all values. */
 export function isSampledText(text: string, sample: number): boolean {
-  return sample === 1 || textHash(text) < sampledShare(sample) * 2 ** 32
+  return sample === 1 || textHash(text) < sample * 2 ** 32
 }
 
 function sampledCount(sample: number): number {

@@ -27,8 +27,9 @@ export interface GroupRuns {
 
 /**
  * Builds the runs of one fold group from events in time order, with columns of `properties`, among which may be
- * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that property take their place, those that read alike being one;
- * events without it are left out, and those whose value is not sampled (event/bucket.ts).
+ * SESSION_ID_PATH. Users are numbered in the order of their first event. With `countBy` the values of that
+ * property take their place, those that read alike being one; events without it are left out, and those whose
+ * value is not sampled (event/bucket.ts).
  */
 export function openColumnBuilder(
   properties: readonly string[],
@@ -54,15 +55,14 @@ export function openColumnBuilder(
   }
 
   return {
-    /** Returns whether the event is among those of the runs. */
-    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): boolean {
+    add({ eventTimeMs, userId, eventName, sessionId, properties: text }: ColumnEvent): void {
       const parsed: unknown = needsProperties ? JSON.parse(text) : undefined
       const valueOf = (path: string) =>
         path === SESSION_ID_PATH ? sessionId : propertyAt(parsed, path)
       const owner = countBy === null ? userId : valueOf(countBy)
-      if (owner === null) return false
+      if (owner === null) return
       const ownerText = textOf(owner)
-      if (countBy !== null && !isSampledText(ownerText, sample)) return false
+      if (countBy !== null && !isSampledText(ownerText, sample)) return
       const day = dayOf(eventTimeMs)
       const run = runOf(day, eventName)
       run.times.push(eventTimeMs - day * DAY_MS)
@@ -72,7 +72,6 @@ export function openColumnBuilder(
       dictionaries.forEach(({ property, dictionary }, index) =>
         run.codes[index]!.push(dictionary.codeOf(valueOf(property))),
       )
-      return true
     },
 
     build(): GroupRuns {

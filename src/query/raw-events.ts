@@ -209,12 +209,13 @@ export function openRawEvents(dependencies: {
           const reads = some.map((bucket) =>
             limit(() => readDay(read, { bucket, day, erased: plan.erased }, amounts)),
           )
-          for (const found of await Promise.all(reads))
-            for (const event of found) events.push(event)
-          if (heldCount + events.length > valueEventsMax) throw tooManyHeld(valueEventsMax)
+          const found = (await Promise.all(reads)).flat()
+          heldCount += found.length
+          if (heldCount > valueEventsMax) throw tooManyHeld(valueEventsMax)
+          for (const event of found) events.push(event)
         }
         events.sort((a, b) => a.eventTimeMs - b.eventTimeMs)
-        for (const event of events) if (builder.add(event)) heldCount++
+        for (const event of events) builder.add(event)
       }
       fold(builder.build())
       return amounts

@@ -1,5 +1,5 @@
 import { AppError } from '../error.ts'
-import { sampledBuckets, sampledShare } from '../event/bucket.ts'
+import { sampledBuckets } from '../event/bucket.ts'
 import { dayOf, monthOfDay } from '../event/day.ts'
 import { SESSION_ID_PATH } from '../segment/columns.ts'
 import type { Section, SegmentRef } from '../segment/directory.ts'
@@ -135,7 +135,7 @@ function planValues(
   if (countBy === null) return null
   const having = sections.filter(({ section }) => codesColumn(countBy) in section.columns)
   const bytes = having.reduce((sum, planned) => sum + neededBytes(planned), 0)
-  const classCount = Math.max(1, Math.ceil((sampledShare(sample) * bytes) / classBytesMax))
+  const classCount = Math.max(1, Math.ceil((sample * bytes) / classBytesMax))
   return { property: countBy, sections: having, rowCount: rowsOf(having), classCount }
 }
 

@@ -37,9 +37,22 @@ test('an event written twice is read once', async () => {
     {
       eventTimeMs: NOON_MS,
       eventId: uuidText(event.eventId),
-      ...{ userId: '4711', eventName: 'page_view', properties: '', receivedAtMs: 0 },
+      ...{ userId: '4711', eventName: 'page_view', sessionId: null },
+      ...{ properties: '', receivedAtMs: 0 },
     },
   ])
+})
+
+test('a session id is read where it is asked for', async () => {
+  const projectId = 'sessions'
+  const sent = [null, 's', ''].map((sessionId, ms) =>
+    anEvent({ projectId, sessionId, eventTimeMs: NOON_MS + ms }),
+  )
+  await writeRows(session, events, { projectId }, sent)
+  const read = async (withSessionId: boolean) =>
+    (await collect(scanOf(projectId, { withSessionId }))).flat().map((one) => one.sessionId)
+  expect(await read(true)).toEqual([null, 's', ''])
+  expect(await read(false)).toEqual([null, null, null])
 })
 
 function find(projectId: string, positions: readonly EventPosition[]) {

@@ -116,14 +116,14 @@ test('session ids can be counted, without parsing any property', () => {
 test('of a sample only the values that are of it are counted', () => {
   const builder = openColumnBuilder([], 'org', 0.3)
   const orgs = Array.from({ length: 60 }, (_, index) => `org ${index % 20}`)
-  const kept = orgs.filter((org) => isSampledText(org, 0.3))
-  const added = orgs.filter((org, index) =>
+  for (const [index, org] of orgs.entries())
     builder.add({
       ...{ eventTimeMs: index, userId: 'u', eventName: 'e', sessionId: null },
       properties: JSON.stringify({ org }),
-    }),
-  )
-  expect(added).toEqual(kept)
-  expect(builder.build().userIds).toEqual([...new Set(kept)])
+    })
+  const kept = orgs.filter((org) => isSampledText(org, 0.3))
+  const { days, userIds } = builder.build()
+  expect(userIds).toEqual([...new Set(kept)])
+  expect(days[0]!.runs[0]!.rowCount).toBe(kept.length)
   expect(kept.length).toBeGreaterThan(0)
 })
