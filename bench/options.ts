@@ -15,7 +15,7 @@ import {
 // that has just started, whose caches are empty.
 
 const SEED = 7
-const ROUNDS = 3
+const ROUNDS = 2
 const WARM_ASKS = 2
 const [VIEW, CART, BUY] = EVENT_NAMES
 

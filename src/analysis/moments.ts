@@ -1,4 +1,4 @@
-import { below, bitOf, lowestStep } from './step-bits.ts'
+import { ALL_STEPS, below, bitOf, lowestStep } from './step-bits.ts'
 import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
 
 /** The events of a unit, in time order: what is looked for one chain, or for several. */
@@ -21,6 +21,8 @@ export interface Moments {
   any: Uint32Array
   all: Uint32Array
   excluded: Uint32Array
+  /** The bits that any event has; all bits where any is excluded. */
+  union: number
 }
 
 export function openMoments(): Moments {
@@ -29,6 +31,7 @@ export function openMoments(): Moments {
     events: { timeMs: new Float64Array(0), mask: none, excluded: none, code: none },
     ...{ count: 0, timeMs: new Float64Array(16), from: new Int32Array(17) },
     ...{ any: new Uint32Array(16), all: new Uint32Array(16), excluded: new Uint32Array(16) },
+    union: 0,
   }
 }
 
@@ -45,8 +48,11 @@ export function cutMoments(moments: Moments, events: UnitEvents, from: number, t
   }
   let at = -1
   let lastMs = NaN
+  let union = 0
   for (let row = from; row < to; row++) {
     const mask = events.mask[row]!
+    const excluded = events.excluded[row]!
+    union |= mask | (excluded === 0 ? 0 : ALL_STEPS)
     if (events.timeMs[row] !== lastMs) {
       at++
       lastMs = events.timeMs[row]!
@@ -54,14 +60,15 @@ export function cutMoments(moments: Moments, events: UnitEvents, from: number, t
       moments.from[at] = row
       moments.any[at] = mask
       moments.all[at] = mask
-      moments.excluded[at] = events.excluded[row]!
+      moments.excluded[at] = excluded
     } else {
       moments.any[at]! |= mask
       moments.all[at]! &= mask
-      moments.excluded[at]! |= events.excluded[row]!
+      moments.excluded[at]! |= excluded
     }
   }
   moments.count = at + 1
+  moments.union = union
   moments.from[at + 1] = to
 }
 

@@ -35,6 +35,7 @@ const CLEAN_OPEN = 3
 /** From here on, where steps may be left out: by step, the steps of the best clean chain that ends with it. */
 const BEST = 4
 
+const ENTRY = 1
 const NONE = -1
 /** So many entries of a unit are followed one after the other: most units have few. */
 const ONE_BY_ONE_MAX = 4
@@ -196,12 +197,20 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
    */
   function best(moments: Moments): FoundChain | null {
     const found = { entry: NONE, furthest: NONE, taken: 0 }
+    if (moments.union === ENTRY) return firstEntry(moments)
     let entryCount = 0
     for (let at = 0; at < moments.count && entryCount <= ONE_BY_ONE_MAX; at++)
       entryCount += Number(isEntry(moments, at))
     if (isOnlyFirst || entryCount <= ONE_BY_ONE_MAX) followEach(moments, found)
     else followTogether(moments, found)
     return found.entry === NONE ? null : foundFrom(moments, found)
+  }
+
+  /** For units of entries and nothing else, which are many: nobody comes further. */
+  function firstEntry(moments: Moments): FoundChain | null {
+    for (let entry = 0; entry < moments.count; entry++)
+      if (isEntry(moments, entry)) return { entry, last: entry, taken: ENTRY }
+    return null
   }
 
   function followEach(moments: Moments, found: Best): void {

@@ -69,6 +69,9 @@ export async function warmUp(dependencies: {
     specOf(plain, null),
     specOf(filtered, null),
     specOf(plain, { property: PROPERTY, attribution: 'first', step: 0, limit: 10 }),
+    // Those that look at chains one by one.
+    specOf(filtered, { property: PROPERTY, attribution: 'last', step: 0, limit: 10 }),
+    { ...specOf(plain, null), order: 'strict', timeToConvert: true },
   ] as [FunnelSpec, ...FunnelSpec[]]
   await ask(first).catch(async (error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
