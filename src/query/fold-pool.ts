@@ -29,6 +29,7 @@ interface QueuedFold {
   readonly reject: (error: unknown) => void
 }
 
+export type Numbering = ReturnType<FoldPool['openNumbering']>
 export type FoldPool = ReturnType<typeof openFoldPool>
 
 /**
@@ -116,6 +117,11 @@ export function openFoldPool(dependencies: {
           const numbered = await thread.send<Numbered>(task)
           knownCount = numbered.knownCount
           return numbered
+        },
+        /** Returns the values that were given some numbers. */
+        async texts(numbers: Uint32Array): Promise<string[]> {
+          const task: Task = { kind: 'texts', numbering, numbers }
+          return await thread.send<string[]>(task)
         },
         // A thread that is not up has forgotten it.
         close: () => void thread.sendIfFree({ kind: 'forget', numbering } satisfies Task),

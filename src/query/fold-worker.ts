@@ -38,6 +38,8 @@ async function answer(task: Task): Promise<unknown> {
       return replaceSection(task)
     case 'number':
       return valueNumbers.number(task)
+    case 'texts':
+      return valueNumbers.texts(task)
     case 'place':
       return placeSection(task)
     case 'forget':

@@ -14,8 +14,9 @@ import { retriedOnce } from './funnel.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
 import type { Pin, Pins } from './pins.ts'
 import type { RawEvents } from './raw-events.ts'
-import { listRowUsers } from './row-users.ts'
+import { listRowUsers, type NamedUser } from './row-users.ts'
 import type { SegmentUsers } from './segment-users.ts'
+import type { SegmentValues } from './segment-values.ts'
 import type { Segments } from './segments.ts'
 import type { UserIds } from './user-ids.ts'
 
@@ -57,6 +58,7 @@ export function openFunnelUserLists(dependencies: {
     readonly rawEvents: RawEvents
     readonly segments: Segments
     readonly segmentUsers: SegmentUsers
+    readonly segmentValues: SegmentValues
     readonly userIds: UserIds
     readonly freshness: Freshness
     readonly pins: Pins
@@ -68,7 +70,8 @@ export function openFunnelUserLists(dependencies: {
   readonly metrics: Metrics
 }) {
   const { sources, admit, queryTimeoutMs, clock, metrics } = dependencies
-  const { rawEvents, segments, segmentUsers, userIds, freshness, pins, snapshots } = sources
+  const { rawEvents, segments, segmentUsers, segmentValues, userIds, freshness, pins, snapshots } =
+    sources
 
   /** Decides what the pages of a list have in common. */
   async function begin(
@@ -96,13 +99,14 @@ export function openFunnelUserLists(dependencies: {
   ): Promise<string[]> {
     const funnel = declareFunnel(spec)
     let counts = funnel.empty()
-    if (source === 'events')
-      await rawEvents.forEachBucket(read, await rawEvents.plan(read), ({ days, userCount }) => {
+    if (source === 'events') {
+      const scan = read.countBy === null ? rawEvents.forEachBucket : rawEvents.forAllBuckets
+      await scan(read, await rawEvents.plan(read), ({ days, userCount }) => {
         const group = funnel.openGroup(userCount)
         for (const day of days) group.fold(day)
         counts = funnel.merge(counts, group.close())
       })
-    else if (root !== null) {
+    } else if (root !== null) {
       const question = { analysis: 'funnel', spec } as const
       const plan = await segments.plan(root, read)
       counts = (await segments.fold(read, plan, { funnel, question })).counts
@@ -126,9 +130,14 @@ export function openFunnelUserLists(dependencies: {
     if (query.source === 'events') {
       const { users, eventCount } = await listRowUsers(rawEvents, read, { asked, after, limit })
       metrics.queryEvents.inc(eventCount)
-      return users.map((user) => ({ place: `${user.ordinal} ${user.userId}`, ...user }))
+      return users.map(placed)
     }
     if (root === null) return []
+    if (read.countBy !== null) {
+      const { users, eventCount } = await segmentValues(read, root, { asked, after, limit })
+      metrics.queryEvents.inc(eventCount)
+      return users.map(placed)
+    }
     const page = {
       asked,
       after: after && { ...after, userNumber: userNumberOf(after.userId) },
@@ -234,6 +243,10 @@ function cursorFrom(text: string, question: string): Cursor {
   if (pinId === undefined || place === undefined) throw wrongCursor('not one of ours')
   if (asked !== question) throw wrongCursor('of another question')
   return { pinId, place }
+}
+
+function placed(user: NamedUser): PlacedUser {
+  return { place: `${user.ordinal} ${user.userId}`, ...user }
 }
 
 function placeFrom(place: string): { ordinal: number; userId: string } {

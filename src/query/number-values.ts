@@ -3,7 +3,7 @@ import { AppError } from '../error.ts'
 import { isSampledText } from '../event/bucket.ts'
 import { textHash } from '../event/text-hash.ts'
 import { decodeValues } from '../segment/dictionary.ts'
-import type { Numbered, NumberTask, ValueClass } from './worker-messages.ts'
+import type { Numbered, NumberTask, TextsTask, ValueClass } from './worker-messages.ts'
 
 /** What a text takes in memory beside its letters. */
 const TEXT_BYTES = 80
@@ -27,8 +27,7 @@ export function openValueNumbers() {
     if (numbers === undefined)
       numberings.set(numbering, (numbers = { numberOf: new Map(), bytes: 0 }))
     // Another thread than the one that began would give the same numbers to other values.
-    if (numbers.numberOf.size !== knownCount)
-      throw new AppError('OVERLOADED', 'the thread that numbered values ended: ask again')
+    if (numbers.numberOf.size !== knownCount) throw forgotten()
     return numbers
   }
 
@@ -60,8 +59,21 @@ export function openValueNumbers() {
       return { tables, knownCount: numberOf.size }
     },
 
+    /** Returns the texts of numbers. Throws OVERLOADED where they were not numbered here. */
+    texts({ numbering, numbers }: TextsTask): string[] {
+      const numberOf = numberings.get(numbering)?.numberOf
+      if (numberOf === undefined) throw forgotten()
+      // In the order in which they were numbered.
+      const all = [...numberOf.keys()]
+      return Array.from(numbers, (number) => all[number]!)
+    },
+
     forget: (numbering: string) => void numberings.delete(numbering),
   }
+}
+
+function forgotten(): AppError {
+  return new AppError('OVERLOADED', 'the thread that numbered values ended: ask again')
 }
 
 function isOfClass(text: string, { count, index }: ValueClass): boolean {

@@ -13,6 +13,7 @@ import { openPins } from './pins.ts'
 import { openRawEvents } from './raw-events.ts'
 import { openSearch } from './search.ts'
 import { openSegmentUsers } from './segment-users.ts'
+import { openSegmentValues } from './segment-values.ts'
 import { openSegments } from './segments.ts'
 import { openUserEvents } from './user-events.ts'
 import { openUserIds } from './user-ids.ts'
@@ -69,6 +70,7 @@ export function openQuestions(dependencies: {
       sources: {
         ...{ rawEvents, segments, freshness, snapshots: stores.snapshots },
         segmentUsers: openSegmentUsers({ segments, pool }),
+        segmentValues: openSegmentValues({ segments, pool }),
         userIds: openUserIds(stores),
         pins: openPins({ ...stores, clock }),
       },

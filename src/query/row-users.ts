@@ -1,46 +1,78 @@
 import { compareTexts } from '../analysis/condition.ts'
-import { declareFunnelUsers, type ReachedUser, type UsersAsked } from '../analysis/funnel-users.ts'
+import {
+  declareFunnelUsers,
+  type FunnelUsers,
+  type ReachedUser,
+  type UsersAsked,
+} from '../analysis/funnel-users.ts'
 import { bucketOf } from '../event/bucket.ts'
+import type { GroupRuns } from './column-builder.ts'
 import type { RawEvents, RawRead } from './raw-events.ts'
 
-/** Where a list goes on. */
-export type AfterRowUser = Pick<RowUser, 'userId' | 'ordinal'>
-
-export interface RowUser extends Omit<ReachedUser, 'user'> {
+/** A user, or a value where values are counted. */
+export interface NamedUser extends Omit<ReachedUser, 'user'> {
   readonly userId: string
 }
 
+/** A page goes on after one (null: begins with the first), and has so many at most. */
+export interface NamedPage {
+  readonly asked: UsersAsked
+  readonly after: Pick<NamedUser, 'userId' | 'ordinal'> | null
+  readonly limit: number
+}
+
 /**
- * Returns the first `limit` users of a funnel after one (null: from the first on), in the order of bucket
- * and id, from the raw rows. Reads buckets from that user's on, as long as users are missing. Throws what
- * `RawEvents` does.
+ * Returns a page of a funnel's users from the raw rows, in the order of bucket and id: reads buckets from that
+ * user's on, as long as users are missing. Where values are counted, the order is that of their texts, and all is
+ * read for each page. Throws what `RawEvents` does.
  */
 export async function listRowUsers(
   rawEvents: RawEvents,
   read: RawRead,
-  page: { readonly asked: UsersAsked; readonly after: AfterRowUser | null; readonly limit: number },
-): Promise<{ users: RowUser[]; eventCount: number }> {
-  const { asked, after, limit } = page
-  const { openGroup } = declareFunnelUsers(asked)
+  { asked, after, limit }: NamedPage,
+): Promise<{ users: NamedUser[]; eventCount: number }> {
+  const list = declareFunnelUsers(asked)
+  const plan = await rawEvents.plan(read)
+  if (read.countBy !== null) {
+    let users: NamedUser[] = []
+    const { events } = await rawEvents.forAllBuckets(read, plan, (all) => {
+      users = firstAfter(usersOf(list, all), after, limit)
+    })
+    return { users, eventCount: events }
+  }
   const firstBucket = after === null ? 0 : bucketOf(after.userId)
   const amounts = { partitions: 0, bytes: 0, events: 0 }
-  const users: RowUser[] = []
-  const plan = await rawEvents.plan(read)
-  for await (const bucket of rawEvents.bucketsFrom(read, plan, firstBucket, amounts)) {
-    const { days, userIds } = bucket.group
-    const group = openGroup(userIds.length)
-    for (const day of days) group.fold(day)
-    const found = group
-      .close(null, Infinity)
-      .map(({ user, ...times }) => ({ userId: userIds[user]!, ...times }))
-    const isLater = ({ userId, ordinal }: RowUser) =>
-      after === null ||
-      bucket.bucket > firstBucket ||
-      (compareTexts(userId, after.userId) || ordinal - after.ordinal) > 0
-    const inOrder = (a: RowUser, b: RowUser) =>
-      compareTexts(a.userId, b.userId) || a.ordinal - b.ordinal
-    users.push(...found.filter(isLater).sort(inOrder))
+  const users: NamedUser[] = []
+  for await (const { bucket, group } of rawEvents.bucketsFrom(read, plan, firstBucket, amounts)) {
+    const afterInBucket = bucket === firstBucket ? after : null
+    users.push(...firstAfter(usersOf(list, group), afterInBucket, limit))
     if (users.length >= limit) break
   }
   return { users: users.slice(0, limit), eventCount: amounts.events }
+}
+
+/** Returns the first `limit` of a list after one of it, in the order of their ids and ordinals. */
+export function firstAfter(
+  users: readonly NamedUser[],
+  after: NamedPage['after'],
+  limit: number,
+): NamedUser[] {
+  return users
+    .filter((user) => after === null || compare(user, after) > 0)
+    .sort(compare)
+    .slice(0, limit)
+}
+
+type Place = Pick<NamedUser, 'userId' | 'ordinal'>
+
+function compare(a: Place, b: Place): number {
+  return compareTexts(a.userId, b.userId) || a.ordinal - b.ordinal
+}
+
+function usersOf({ openGroup }: FunnelUsers, { days, userIds }: GroupRuns): NamedUser[] {
+  const group = openGroup(userIds.length)
+  for (const day of days) group.fold(day)
+  return group
+    .close(null, Infinity)
+    .map(({ user, ...times }) => ({ userId: userIds[user]!, ...times }))
 }

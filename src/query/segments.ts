@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { propertiesOf } from '../analysis/funnel-spec.ts'
 import type { Funnel } from '../analysis/funnel.ts'
 import type { FunnelCounts } from '../analysis/tally.ts'
 import type { Root } from '../segment/root.ts'
@@ -19,8 +20,8 @@ import { openValuePasses } from './value-passes.ts'
 import type { FoldQuestion, LeftOutUsers } from './worker-messages.ts'
 
 /** Where the values of a pass are. */
-const VALUES: Unit = { readGroup: 0, foldGroups: null }
-const NOBODY: LeftOutUsers = { erased: [], sampled: null }
+export const VALUES: Unit = { readGroup: 0, foldGroups: null }
+export const NOBODY: LeftOutUsers = { erased: [], sampled: null }
 /** Several for each thread, so that none is idle while another ends. */
 const TASKS_PER_THREAD = 2
 
@@ -119,15 +120,28 @@ export function openSegments(dependencies: {
     }
   }
 
-  const foldValues = openValuePasses({
-    ...{ pool, load, memoryBytesMax, eventsMax },
-    fold: (sections, question, amounts) =>
-      // Rows of users who are erased are not among these, nor of values that are not sampled.
-      foldUnit(sections, VALUES, { question, leftOutOf: () => NOBODY }, amounts),
-  })
+  const forEachClass = openValuePasses({ pool, load, memoryBytesMax, eventsMax })
+
+  /** Counts the values of a property as if they were users. */
+  async function foldValues(
+    read: SegmentRead,
+    plan: SegmentPlan,
+    { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
+  ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
+    const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
+    let counts = funnel.empty()
+    await forEachClass(read, plan, propertiesOf(question.spec), amounts, async (placed) => {
+      // All its events were counted when they were read.
+      const folded = { ...amounts, foldMs: 0 }
+      const parts = await foldUnit(placed, VALUES, { question, leftOutOf: () => NOBODY }, folded)
+      for (const part of parts) counts = funnel.merge(counts, part)
+      amounts.foldMs += folded.foldMs
+    })
+    return { counts, amounts }
+  }
 
   return {
-    ...{ open, sharesOf },
+    ...{ open, sharesOf, forEachClass },
 
     /** Finds what there is to read. Throws QUERY_TOO_LARGE, with the estimate, when it is too much. */
     async plan(root: Root, read: SegmentRead): Promise<SegmentPlan> {
@@ -143,12 +157,7 @@ export function openSegments(dependencies: {
       plan: SegmentPlan,
       { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
     ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> {
-      if (plan.values !== null)
-        return await foldValues(
-          read,
-          { ...plan.values, erasedUsers: plan.erasedUsers },
-          { funnel, question },
-        )
+      if (plan.values !== null) return await foldValues(read, plan, { funnel, question })
       const leftOutOf = openLeftOut(plan)
       const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
       const { loadUnit } = await open(read, plan, amounts)

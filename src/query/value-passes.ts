@@ -1,9 +1,6 @@
-import { propertiesOf } from '../analysis/funnel-spec.ts'
-import type { Funnel } from '../analysis/funnel.ts'
-import type { FunnelCounts } from '../analysis/tally.ts'
 import { throwIfCancelled } from './cancel.ts'
 import { erasedRows } from './erased-places.ts'
-import type { FoldPool } from './fold-pool.ts'
+import type { FoldPool, Numbering } from './fold-pool.ts'
 import type { Load, LoadedSection } from './load-sections.ts'
 import {
   neededBytes,
@@ -11,10 +8,8 @@ import {
   type PlannedSection,
   type SegmentPlan,
   type SegmentRead,
-  type ValuePlan,
 } from './segment-plan.ts'
 import type { SegmentAmounts } from './segments.ts'
-import type { FoldQuestion, ValueClass } from './worker-messages.ts'
 
 /** A slab of sections is placed while the next is read: both take a quarter of the memory. */
 const SLABS_PER_MEMORY = 8
@@ -23,95 +18,90 @@ const VALUES_PER_MEMORY = 4
 /** What the heap of a thread is sure to hold. */
 const VALUES_BYTES_MAX = 536_870_912
 
+/** What is done with the rows of a class: they lie in one read group, as if its values were users. */
+export type TakeClass = (placed: readonly LoadedSection[], numbering: Numbering) => Promise<void>
+
 /**
- * Counts by the values of a property instead of users. A pass takes the values of one class: it reads all rows,
- * slab by slab, numbers the values, places the rows by these numbers, and folds them as if they were users.
+ * Looks at the values of a property instead of users. A pass takes the values of one class: it reads all rows,
+ * slab by slab, numbers the values, and places the rows by these numbers.
  */
 export function openValuePasses(dependencies: {
   readonly pool: FoldPool
   readonly load: Load
-  /** Folds sections that lie in one read group. */
-  readonly fold: (
-    sections: readonly LoadedSection[],
-    question: FoldQuestion,
-    amounts: SegmentAmounts,
-  ) => Promise<FunnelCounts[]>
   readonly memoryBytesMax: number
   readonly eventsMax: number
 }) {
-  const { pool, load, fold, memoryBytesMax, eventsMax } = dependencies
+  const { pool, load, memoryBytesMax, eventsMax } = dependencies
 
   /** Returns the rows of a class, placed; null where its values take too much memory. */
   async function placeClass(
-    { projectId, sample, signal }: SegmentRead,
+    { projectId, signal }: SegmentRead,
     { property, slabs, kept, erasedUsers }: ValuesAsked,
-    valueClass: ValueClass,
+    numbering: Numbering,
     amounts: SegmentAmounts,
   ): Promise<LoadedSection[] | null> {
-    const bytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
-    const numbering = pool.openNumbering({ valueClass, sample, bytesMax })
     const loadSlab = (sections: readonly PlannedSection[]) =>
       load({ projectId, sections, foldGroups: null }, null, amounts)
     const placed: LoadedSection[] = []
-    try {
-      let loading = loadSlab(slabs[0]!)
-      for (const index of slabs.keys()) {
-        const loaded = await loading
-        throwIfCancelled(signal)
-        const next = slabs[index + 1]
-        if (next !== undefined) loading = loadSlab(next)
-        // Its failure is met when it is waited for, or not at all when the pass ends before.
-        loading.catch(() => undefined)
-        const dictionaries = loaded.map((one) => dictionaryOf(one, property))
-        for (const { section } of loaded) amounts.events += section.rowCount
-        const { tables } = await numbering.number(dictionaries)
-        if (tables === null) return null
-        const parts = await Promise.all(
-          loaded.map((one, at) => {
-            const erased = erasedRows(one, erasedUsers)
-            const task = { section: one.section, property, table: tables[at]!, kept, erased }
-            return pool.replace({ kind: 'place', ...task })
-          }),
-        )
-        for (const part of parts)
-          if (part.section.rowCount > 0) placed.push({ ...part, readGroupCount: 1 })
-      }
-      return placed
-    } finally {
-      numbering.close()
+    let loading = loadSlab(slabs[0]!)
+    for (const index of slabs.keys()) {
+      const loaded = await loading
+      throwIfCancelled(signal)
+      const next = slabs[index + 1]
+      if (next !== undefined) loading = loadSlab(next)
+      // Its failure is met when it is waited for, or not at all when the pass ends before.
+      loading.catch(() => undefined)
+      const dictionaries = loaded.map((one) => dictionaryOf(one, property))
+      for (const { section } of loaded) amounts.events += section.rowCount
+      const { tables } = await numbering.number(dictionaries)
+      if (tables === null) return null
+      const parts = await Promise.all(
+        loaded.map((one, at) => {
+          const erased = erasedRows(one, erasedUsers)
+          const task = { section: one.section, property, table: tables[at]!, kept, erased }
+          return pool.replace({ kind: 'place', ...task })
+        }),
+      )
+      for (const part of parts)
+        if (part.section.rowCount > 0) placed.push({ ...part, readGroupCount: 1 })
     }
+    return placed
   }
 
   /**
-   * Folds what was planned. A class whose values turn out to be too many is split in two. Throws QUERY_TOO_LARGE
-   * where more would be read for it than is allowed, and CANCELLED or QUERY_TIMEOUT soon after the signal.
+   * Calls `take` for each class of what was planned, of which `kept` are the properties that are still needed then. A
+   * class whose values turn out to be too many is split in two. Throws QUERY_TOO_LARGE where more would be read for it
+   * than is allowed, and CANCELLED or QUERY_TIMEOUT soon after the signal.
    */
   return async (
     read: SegmentRead,
-    plan: ValuePlan & Pick<SegmentPlan, 'erasedUsers'>,
-    { funnel, question }: { readonly funnel: Funnel; readonly question: FoldQuestion },
-  ): Promise<{ counts: FunnelCounts; amounts: SegmentAmounts }> => {
-    const { property, sections, rowCount, classCount, erasedUsers } = plan
-    const amounts = { partitions: 0, bytes: 0, cacheHitBytes: 0, events: 0, foldMs: 0 }
-    let counts = funnel.empty()
-    if (sections.length === 0) return { counts, amounts }
+    { values, erasedUsers }: SegmentPlan,
+    kept: readonly string[],
+    amounts: SegmentAmounts,
+    take: TakeClass,
+  ): Promise<void> => {
+    const { property, sections, rowCount, classCount } = values!
+    if (sections.length === 0) return
     const slabs = slabsOf(sections, memoryBytesMax / SLABS_PER_MEMORY)
-    const asked = { property, slabs, kept: propertiesOf(question.spec), erasedUsers }
+    const asked = { property, slabs, kept, erasedUsers }
+    const bytesMax = Math.min(memoryBytesMax / VALUES_PER_MEMORY, VALUES_BYTES_MAX)
     const classes = Array.from({ length: classCount }, (_, index) => ({ count: classCount, index }))
     for (let next = classes.pop(); next !== undefined; next = classes.pop()) {
-      const placed = await placeClass(read, asked, next, amounts)
-      if (placed === null) {
-        const count = 2 * next.count
-        if (count * rowCount > eventsMax) throw tooManyEvents(count * rowCount, eventsMax)
-        classes.push({ count, index: next.index }, { count, index: next.index + next.count })
-        continue
+      const numbering = pool.openNumbering({ valueClass: next, sample: read.sample, bytesMax })
+      try {
+        const placed = await placeClass(read, asked, numbering, amounts)
+        if (placed !== null) {
+          throwIfCancelled(read.signal)
+          await take(placed, numbering)
+          continue
+        }
+      } finally {
+        numbering.close()
       }
-      throwIfCancelled(read.signal)
-      const folded = { ...amounts, foldMs: 0 }
-      for (const part of await fold(placed, question, folded)) counts = funnel.merge(counts, part)
-      amounts.foldMs += folded.foldMs
+      const count = 2 * next.count
+      if (count * rowCount > eventsMax) throw tooManyEvents(count * rowCount, eventsMax)
+      classes.push({ count, index: next.index }, { count, index: next.index + next.count })
     }
-    return { counts, amounts }
   }
 }
 

@@ -159,6 +159,13 @@ export interface Numbered {
   readonly knownCount: number
 }
 
+/** Tells values by the numbers that they were given. */
+export interface TextsTask {
+  readonly kind: 'texts'
+  readonly numbering: string
+  readonly numbers: Uint32Array
+}
+
 /** Places a section's rows by the values of a property instead of users (segment/place-by-value.ts). */
 export interface PlaceTask {
   readonly kind: 'place'
@@ -179,5 +186,6 @@ export type Task =
   | ReplaceTask
   | NumberTask
   | PlaceTask
+  | TextsTask
   | { readonly kind: 'forget'; readonly numbering: string }
   | { readonly kind: 'metrics' }

@@ -7,7 +7,6 @@ const CURSOR_LENGTH_MAX = 1_000
 /** A question for the users behind a bar of a funnel. */
 export const FunnelUsersQuery = FunnelFields.safeExtend({
   // The others are no users, and have no ids to tell.
-  count: z.enum(['users', 'attempts', 'sessions']).default('users'),
   // A list is as long as its bar, and not an estimate.
   sample: z.literal(1).default(1),
   step: z.number().int().min(1).meta({ description: 'From 1; from 2 for those who dropped.' }),

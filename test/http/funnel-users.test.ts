@@ -193,6 +193,7 @@ describe('in every mode the users behind a bar', async () => {
     [...someEvents(500, 11), ...someEvents(300, 12)].map((event, at) => ({
       ...event,
       ...(at % 3 === 0 ? {} : { sessionId: `s${at % 5}` }),
+      properties: { ...event.properties, ...(at % 4 === 0 ? {} : { org: `o${at % 37}` }) },
     })),
   )
   await project.funnel(funnel)
@@ -214,6 +215,9 @@ describe('in every mode the users behind a bar', async () => {
     { breakdown: { property: 'plan', attribution: 'every', limit: 1 }, count: 'attempts' },
     { timeToConvert: true, trend: 'day', compare: 'previous' },
     { rangeBounds: 'all', window: '0ms' },
+    { count: { property: 'plan' }, breakdown: { property: 'plan' } },
+    { count: { property: 'org' } },
+    { count: { property: 'org' }, order: 'any', breakdown: { property: 'plan', limit: 1 } },
   ])('are as many as it says: %j', async (mode) => {
     const question = { ...funnel, ...mode }
     for (const { bar, count } of barsOf(await project.funnel(question))) {
