@@ -6,6 +6,8 @@ import type { TestEvent } from '../support/columns.ts'
 import { specOf, type FunnelCase, type FunnelRequest } from '../support/funnel-cases.ts'
 import { foldFunnel } from '../support/fold-funnel.ts'
 import { byValue } from '../support/funnel-oracle.ts'
+import type { FunnelUsersPage } from '../../src/query/funnel-users.ts'
+import { send } from '../support/http-client.ts'
 import { openTestService, usersOf } from '../support/service.ts'
 
 const service = await openTestService()
@@ -146,4 +148,23 @@ test('segments, in few passes and in many, and raw rows count what the events sa
   const all = { steps: names.map((event) => ({ event })), count: { property: 'org' } }
   const [few, many] = [await project.funnel(all), await project.at(small).funnel(all)]
   expect(many.read.events).toBeGreaterThan(3 * few.read.events)
+  const bar = { ...all, freshness: 'now', step: 1, outcome: 'converted', limit: 20 }
+  const listed = await Promise.all(
+    [service, small].map(({ url }) => valuesOf(url, project.readKey, bar)),
+  )
+  expect(listed[0]).toHaveLength(few.steps[0]!.users)
+  expect(listed[1]).toEqual(listed[0])
 })
+
+/** The values of all pages. */
+async function valuesOf(url: string, key: string, question: object): Promise<string[]> {
+  const values: string[] = []
+  let cursor: object = {}
+  for (;;) {
+    const answer = await send(`${url}/v1/funnels/users`, { key, body: { ...question, ...cursor } })
+    const page = answer.json<FunnelUsersPage>()
+    values.push(...page.users.map(({ userId }) => userId))
+    if (page.cursor === undefined) return values
+    cursor = { cursor: page.cursor }
+  }
+}
