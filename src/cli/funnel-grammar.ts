@@ -46,7 +46,7 @@ const OPERATORS = [
 ] as const
 const SIGNS = '= != > >= < <= ~ !~ ^= $= or =~'
 
-// Where a text without quotes ends. A quote ends what may be a label, since it begins the name in `first:"a = b"`.
+// Where a text without quotes ends. A label ends at a quote too: in `first:"a = b"` there is none.
 const LABEL_END = /[>|[\],?="]/y
 const NAME_END = /[>|[\],?=]/y
 const EXCLUDED_NAME_END = /[>|[\],?=@]/y
@@ -63,7 +63,8 @@ const NUMBER_END = /[^0-9]/y
  * any of these signs stand in double quotes. Throws INVALID_QUERY with the place.
  *
  *     funnel      = step { ">" step }
- *     step        = [ label "=" ] [ "first:" | "first-matching:" ] alternative { "|" alternative } [ "?" ]
+ *     step        = [ label "=" ] [ mark ] alternative { "|" alternative } [ "?" ]
+ *     mark        = "first:" | "first-matching:"
  *     alternative = ( "*" | text ) [ "[" condition { "," condition } "]" ]
  *     condition   = text ( "=" | "!=" ) ( "*" | number ".." number | value { "|" value } )
  *                 | text ( ">" | ">=" | "<" | "<=" | "~" | "!~" | "^=" | "$=" | "=~" ) value
