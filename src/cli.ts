@@ -31,6 +31,12 @@ const context: CommandContext = {
   exitWith: (code) => void (process.exitCode = code),
 }
 
+// Who reads the output may have seen enough, as `head` has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT.ok)
+})
+
 const commands = [
   ...[registerStart, registerServe, registerSeal, registerMigrate, registerDoctor],
   ...[registerImport, registerFunnel, registerFunnelUsers],

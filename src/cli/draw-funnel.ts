@@ -1,8 +1,9 @@
 import { styleText } from 'node:util'
+import { OTHER } from '../analysis/funnel-result.ts'
 import { drawSteps } from './draw-steps.ts'
 import { drawHistogram, timesText } from './draw-times.ts'
 import { drawTrend } from './draw-trend.ts'
-import type { FunnelAnswer, FunnelRange } from './funnel-answer.ts'
+import type { FunnelAnswer, FunnelRange, FunnelSteps } from './funnel-answer.ts'
 import { printable } from './printable.ts'
 
 /**
@@ -16,7 +17,7 @@ export function drawFunnel(answer: FunnelAnswer, width: number): string {
     withCompared: compare !== undefined,
     width,
   }
-  const comparedParts = new Map(compare?.breakdown.map((part) => [part.value, part.steps]))
+  const comparedParts = comparableParts(answer)
   return [
     drawSteps(steps, compare?.steps ?? null, shown),
     ...breakdown.map(
@@ -32,6 +33,15 @@ export function drawFunnel(answer: FunnelAnswer, width: number): string {
     styleText('dim', printable(definition)),
     styleText('dim', restsOn(answer)),
   ].join('\n\n')
+}
+
+/** The steps of the other range by value, but for those that stand for other values there. */
+function comparableParts({ breakdown, compare }: FunnelAnswer): Map<string, FunnelSteps> {
+  const parts = new Map(compare?.breakdown.map(({ value, steps }) => [value, steps]))
+  const areSame =
+    breakdown.length === parts.size && breakdown.every(({ value }) => parts.has(value))
+  if (!areSame) parts.delete(OTHER)
+  return parts
 }
 
 function timesBlocks(answer: FunnelAnswer, width: number): string[] {

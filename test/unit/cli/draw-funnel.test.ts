@@ -96,6 +96,17 @@ describe('a funnel for people', () => {
     expect(restsOn).toMatch(/\ncompared with 2026-10-01T00:00:00.000Z to before 2026-10-31T00/)
   })
 
+  test('compares other values only where they are the same ones', () => {
+    const parts = (...values: string[]) =>
+      values.map((value) => ({ value, steps: answerSteps(['a', 4], ['b', 1]) }))
+    const [breakdown, steps] = [parts('DE', '$other'), FUNNEL_ANSWER.steps]
+    const same = drawn({ breakdown, compare: { ...range, steps, breakdown } })
+    expect(same[2]).toMatch(/^\$other\n.*\n.* 4\n.* 1 {2}0\.0 pp$/)
+    const others = parts('FR', '$other')
+    const different = drawn({ breakdown, compare: { ...range, steps, breakdown: others } })
+    expect(different[2]).toMatch(/^\$other\n.*\n.* –\n.* – +–$/)
+  })
+
   test('tells of no change where there was nobody', () => {
     const compare = { ...range, steps: answerSteps(['page_view', 0], ['purchase', 0]) }
     expect(drawn({ compare })[0]).toMatch(/ 0\n2 purchase .* 0 {2}–$/)
