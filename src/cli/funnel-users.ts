@@ -1,5 +1,4 @@
 import { Option, type Command } from 'commander'
-import { stringify } from 'csv-stringify/sync'
 import { z } from 'zod'
 import { FUNNEL_USERS_MAX } from '../wire/funnel-users-query.ts'
 import type { CommandContext } from './context.ts'
@@ -11,7 +10,6 @@ import { addTargetOptions, type TargetOptions } from './target-options.ts'
 import { resolveTarget } from './target.ts'
 
 const USERS_DEFAULT = 100
-const COLUMNS = ['userId', 'enteredAt', 'reachedAt'] as const
 
 const Users = z.array(
   z.object({ userId: z.string(), enteredAt: z.string(), reachedAt: z.string() }),
@@ -87,12 +85,15 @@ async function* pages(
 }
 
 function csvLines(users: Users, withHeader: boolean): string {
-  const csv = stringify(users, {
-    ...{ header: withHeader, columns: [...COLUMNS] },
-    // The library quotes whole delimiters only.
-    quoted_match: /[\r\n]/,
-  })
-  return csv.trimEnd()
+  const lines = users.map(
+    ({ userId, enteredAt, reachedAt }) => `${csvCell(userId)},${enteredAt},${reachedAt}`,
+  )
+  return [...(withHeader ? ['userId,enteredAt,reachedAt'] : []), ...lines].join('\n')
+}
+
+/** As RFC 4180 quotes it. */
+function csvCell(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 function jsonLines(users: Users): string {
