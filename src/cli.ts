@@ -4,6 +4,7 @@ import { EXIT, type CommandContext } from './cli/context.ts'
 import { registerCounts } from './cli/counts.ts'
 import { registerDoctor } from './cli/doctor.ts'
 import { registerFunnel } from './cli/funnel.ts'
+import { registerFunnelUsers } from './cli/funnel-users.ts'
 import { registerImport } from './cli/import.ts'
 import { registerKey } from './cli/key.ts'
 import { registerMigrate } from './cli/migrate.ts'
@@ -30,9 +31,16 @@ const context: CommandContext = {
   exitWith: (code) => void (process.exitCode = code),
 }
 
+// Who reads the output may have seen enough, as `head` has.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT.ok)
+})
+
 const commands = [
   ...[registerStart, registerServe, registerSeal, registerMigrate, registerDoctor],
-  ...[registerImport, registerFunnel, registerCounts, registerSearch, registerUser],
+  ...[registerImport, registerFunnel, registerFunnelUsers],
+  ...[registerCounts, registerSearch, registerUser],
   ...[registerProject, registerKey, registerRecount],
 ]
 await runCommands(commands, process.argv.slice(2), context)

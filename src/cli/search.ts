@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import process from 'node:process'
 import { z } from 'zod'
 import { systemClock as clock } from '../clock.ts'
 import { resolveRange } from '../query/range.ts'
@@ -10,12 +9,12 @@ import { parseCount } from './parse-count.ts'
 import { printable } from './printable.ts'
 import { addTargetOptions, type TargetOptions } from './target-options.ts'
 import { resolveTarget } from './target.ts'
+import { terminalWidth } from './terminal-width.ts'
 
 const PAGE_EVENTS_MAX = 1_000
 const LIMIT_DEFAULT = 100
 const NAME_WIDTH = 20
 const USER_WIDTH = 16
-const WIDTH_DEFAULT = 120
 
 const Found = z.looseObject({
   event: z.string(),
@@ -97,6 +96,6 @@ function rangeOf({ from, to }: Pick<SearchOptions, 'from' | 'to'>) {
 function line({ time, event, userId, properties }: Found): string {
   const who = printable(userId).padEnd(USER_WIDTH)
   const what = printable(event).padEnd(NAME_WIDTH)
-  const width = process.stdout.columns ?? WIDTH_DEFAULT
+  const width = terminalWidth()
   return `${time}  ${who} ${what} ${JSON.stringify(properties)}`.slice(0, width)
 }

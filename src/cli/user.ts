@@ -1,14 +1,13 @@
 import type { Command } from 'commander'
-import process from 'node:process'
 import { z } from 'zod'
 import type { CommandContext } from './context.ts'
 import { requestJson } from './http-client.ts'
 import { printable } from './printable.ts'
 import { addTargetOptions, type TargetOptions } from './target-options.ts'
 import { resolveTarget } from './target.ts'
+import { terminalWidth } from './terminal-width.ts'
 
 const NAME_WIDTH = 24
-const WIDTH_DEFAULT = 120
 
 const Answer = z.looseObject({
   events: z.array(
@@ -68,7 +67,7 @@ function registerErase(user: Command, context: CommandContext): void {
 
 function table({ events, cursor }: z.output<typeof Answer>): string {
   if (events.length === 0) return 'no events'
-  const width = process.stdout.columns ?? WIDTH_DEFAULT
+  const width = terminalWidth()
   const lines = events.map(({ time, event, properties }) =>
     `${time}  ${printable(event).padEnd(NAME_WIDTH)} ${JSON.stringify(properties)}`.slice(0, width),
   )

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -177,5 +179,14 @@ describe('the command line', () => {
       expect.stringContaining('limit'),
       'UNAUTHENTICATED: no such key',
     ])
+  })
+
+  test('ends well when nobody reads on', async () => {
+    const words = ['dist/cli.js', 'funnel', '--help']
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    let errors = ''
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()))
+    expect([(await once(child, 'close'))[0], errors]).toEqual([0, ''])
   })
 })

@@ -89,7 +89,7 @@ test('nothing found is said to people, and is nothing as JSON', async () => {
 })
 
 test.each([
-  [['--where', 'path'], 'at character 5: expected = != > >= < <= ~ or !~, found the end'],
+  [['--where', 'path'], 'at character 5: expected = != > >= < <= ~ !~ ^= $= or =~, found the end'],
   [['--where', 'path=/a]'], 'at character 8: expected a comma, found ]'],
   [['--to', 'yesterday'], 'to: a date'],
   [['--limit', '0'], 'a whole number above 0'],
