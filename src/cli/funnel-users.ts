@@ -1,3 +1,4 @@
+import { stringify } from 'csv-stringify/sync'
 import { Option, type Command } from 'commander'
 import { z } from 'zod'
 import { FUNNEL_USERS_MAX } from '../wire/funnel-users-query.ts'
@@ -85,15 +86,10 @@ async function* pages(
 }
 
 function csvLines(users: Users, withHeader: boolean): string {
-  const lines = users.map(
-    ({ userId, enteredAt, reachedAt }) => `${csvCell(userId)},${enteredAt},${reachedAt}`,
-  )
-  return [...(withHeader ? ['userId,enteredAt,reachedAt'] : []), ...lines].join('\n')
-}
-
-/** As RFC 4180 quotes it. */
-function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  const columns = ['userId', 'enteredAt', 'reachedAt']
+  // The library quotes whole delimiters only.
+  const options = { header: withHeader, columns, quoted_match: /[\r\n]/ }
+  return stringify([...users], options).replace(/\n$/, '')
 }
 
 function jsonLines(users: Users): string {

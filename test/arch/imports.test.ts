@@ -39,7 +39,7 @@ const PACKAGE_HOMES: Record<string, readonly string[]> = {
   'cli-progress': ['cli'],
   commander: ['cli', 'cli.ts'],
   'csv-parse': ['cli'],
-  'csv-stringify': ['http'],
+  'csv-stringify': ['http', 'cli'],
   'lru-cache': ['store', 'seal', 'query'],
   'p-limit': ['ingest', 'store', 'seal', 'query', 'upkeep', 'http', 'cli'],
   pino: ['log.ts'],
