@@ -22,6 +22,12 @@ export function openChain(stepCount: number): Chain {
   }
 }
 
+/**
+ * What matters of a chain beside its entry's time and its steps: the times and values of all steps; or the first
+ * value, which is the entry's where that has one; or nothing.
+ */
+export type PathAsked = 'all' | 'entry value' | 'nothing'
+
 const CANNOT = -2
 
 /**
@@ -84,11 +90,18 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
     if (taken !== 0) tieValues?.write(moments, at, taken, chain.code)
   }
 
-  /** Without `isPathAsked` only the entry and the steps of the chain are told. */
-  return (moments: Moments, { entry, last, taken }: FoundChain, isPathAsked: boolean): Chain => {
+  /** Whether the value of the entry is known and is all that is asked for. */
+  function isEntryEnough({ events, from }: Moments, entry: number): boolean {
+    const row = from[entry]!
+    chain.code[0] = events.code[row]!
+    return from[entry + 1]! - row === 1 && chain.code[0] !== 0
+  }
+
+  return (moments: Moments, { entry, last, taken }: FoundChain, asked: PathAsked): Chain => {
     chain.entryMs = moments.timeMs[entry]!
     chain.taken = taken
-    if (!isPathAsked) return chain
+    if (asked === 'nothing') return chain
+    if (asked === 'entry value' && isEntryEnough(moments, entry)) return chain
     count = 0
     for (let rest = taken; rest !== 0; rest &= rest - 1) steps[count++] = lowestStep(rest)
     if (count === 1) {

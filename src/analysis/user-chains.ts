@@ -1,5 +1,5 @@
 import { openAnyOrder } from './any-order.ts'
-import { openPaths, type Chain } from './chain-path.ts'
+import { openPaths, type Chain, type PathAsked } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
 import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
@@ -30,7 +30,8 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const { breakdown } = spec
   const isEvery = breakdown?.attribution === 'every'
   const isValueAsked = breakdown !== null && !isEvery
-  const findChains = openSearch(spec, isValueAsked ? texts : null, areTimesAsked || isValueAsked)
+  const asked = areTimesAsked ? 'all' : isValueAsked ? valueAskedOf(breakdown) : 'nothing'
+  const findChains = openSearch(spec, isValueAsked ? texts : null, asked)
   const cut = openUnits(spec)
   let masked = new Uint32Array(0)
   let take: TakeChain = () => undefined
@@ -64,7 +65,7 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
 }
 
 /** Opens the search for the chains of a unit. */
-function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: boolean) {
+function openSearch(spec: FunnelSpec, texts: TextCodes | null, asked: PathAsked) {
   const moments = openMoments()
   const tieValues = texts && openTieValues(texts.texts)
   const areAttempts = spec.count === 'attempts'
@@ -84,7 +85,7 @@ function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: bool
   const moves = openMoves(shape.stepCount, shape.optional)
   const sequences = openSequences(shape, moves, spec.entry === 'first')
   const pathOf = openPaths(shape, moves, tieValues)
-  const chainOf = (found: FoundChain): Chain => pathOf(moments, found, isPathAsked)
+  const chainOf = (found: FoundChain): Chain => pathOf(moments, found, asked)
   return (events: UnitEvents, from: number, to: number, take: (chain: Chain) => void): void => {
     cutMoments(moments, events, from, to)
     moves.forget()
@@ -94,6 +95,10 @@ function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: bool
       if (found !== null) take(chainOf(found))
     }
   }
+}
+
+function valueAskedOf({ attribution }: FunnelBreakdown): PathAsked {
+  return attribution === 'first' ? 'entry value' : 'all'
 }
 
 /** Returns the code of the value that a chain counts under; 0 for a missing one. */
