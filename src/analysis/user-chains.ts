@@ -3,9 +3,9 @@ import { openPaths, type Chain } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
 import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
-import { highestStep, lowestStep } from './step-bits.ts'
+import { ALL_STEPS, bitOf, highestStep, lowestStep } from './step-bits.ts'
 import type { TextCodes } from './text-codes.ts'
-import { openTieValues } from './tie-values.ts'
+import { openTieValues, type TieValues } from './tie-values.ts'
 import { openUnits } from './units.ts'
 import type { UserRows } from './user-rows.ts'
 
@@ -30,7 +30,10 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const { breakdown } = spec
   const isEvery = breakdown?.attribution === 'every'
   const isValueAsked = breakdown !== null && !isEvery
-  const findChains = openSearch(spec, isValueAsked ? texts : null, areTimesAsked || isValueAsked)
+  const tieValues = isValueAsked
+    ? openTieValues(texts.texts, { stepCount: spec.steps.length, asked: valuedSteps(breakdown) })
+    : null
+  const findChains = openSearch(spec, tieValues, areTimesAsked || isValueAsked)
   const cut = openUnits(spec)
   let masked = new Uint32Array(0)
   let take: TakeChain = () => undefined
@@ -64,9 +67,8 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
 }
 
 /** Opens the search for the chains of a unit. */
-function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: boolean) {
+function openSearch(spec: FunnelSpec, tieValues: TieValues | null, isPathAsked: boolean) {
   const moments = openMoments()
-  const tieValues = texts && openTieValues(texts.texts)
   const areAttempts = spec.count === 'attempts'
   if (spec.order === 'any') {
     const anyOrder = openAnyOrder(spec, tieValues)
@@ -96,15 +98,20 @@ function openSearch(spec: FunnelSpec, texts: TextCodes | null, isPathAsked: bool
   }
 }
 
+/** Returns the steps whose values tell what a chain counts under: those of other steps may not have been read. */
+function valuedSteps({ attribution, step }: FunnelBreakdown): number {
+  return attribution === 'step' ? bitOf(step) : ALL_STEPS
+}
+
 /** Returns the code of the value that a chain counts under; 0 for a missing one. */
 function valueOf({ attribution, step: asked }: FunnelBreakdown, { taken, code }: Chain): number {
-  if (attribution === 'step') return (taken & (1 << asked)) === 0 ? 0 : code[asked]!
+  if (attribution === 'step') return (taken & bitOf(asked)) === 0 ? 0 : code[asked]!
   if (attribution === 'first') {
     for (let rest = taken; rest !== 0; rest &= rest - 1)
       if (code[lowestStep(rest)] !== 0) return code[lowestStep(rest)]!
     return 0
   }
   for (let step = highestStep(taken); step >= 0; step--)
-    if ((taken & (1 << step)) !== 0 && code[step] !== 0) return code[step]!
+    if ((taken & bitOf(step)) !== 0 && code[step] !== 0) return code[step]!
   return 0
 }
