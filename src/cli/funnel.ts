@@ -54,7 +54,7 @@ export function registerFunnel(program: Command, context: CommandContext): void 
       '--window <duration>',
       'from the first step to the last, such as 30m, 12h, 7d (default: 14d)',
     )
-    .option('--by <property>', 'break down by a property of the first step')
+    .option('--by <property>', 'break down by a property: its first value in the chain')
     .option('--count-by <property>', 'count the values of a property, across users, not users')
     .option('--limit <count>', 'values of the breakdown to show', parseCount())
     .option('--from <moment>', 'a date, ISO 8601 with a zone (default: 30 days before --to)')

@@ -2,7 +2,6 @@ import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import type { Condition, Op } from '../../src/analysis/condition.ts'
 import {
-  BREAKDOWN_LIMIT_DEFAULT,
   PLAIN,
   type FunnelBreakdown,
   type FunnelSpec,
@@ -10,6 +9,7 @@ import {
 } from '../../src/analysis/funnel-spec.ts'
 import type { EventMatcher } from '../../src/analysis/step-mask.ts'
 import { SESSION_ID_PATH, type Value } from '../../src/segment/columns.ts'
+import { BREAKDOWN_LIMIT_DEFAULT } from '../../src/wire/funnel-query.ts'
 import type { TestEvent } from './columns.ts'
 
 /** A funnel as it is asked for over HTTP. */
