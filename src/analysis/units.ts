@@ -4,9 +4,12 @@ import { bitOf } from './step-bits.ts'
 import type { UserRows } from './user-rows.ts'
 
 /** So long a silence ends a session of events without a session id. */
-export const SESSION_SILENCE_MS = 30 * 60_000
+const SESSION_SILENCE_MS = 30 * 60_000
 
-export type TakeUnit = (events: UnitEvents, from: number, to: number) => void
+/** Above what combinations of held values are numbered with. */
+const HELD_MAX = 2 ** 27
+
+type TakeUnit = (events: UnitEvents, from: number, to: number) => void
 
 /**
  * Cuts a user's events into units that chains do not leave: all of them; or those with the same values held, and
@@ -15,7 +18,11 @@ export type TakeUnit = (events: UnitEvents, from: number, to: number) => void
  */
 export function openUnits(spec: FunnelSpec) {
   const { entryStartMs, order, hold, count, steps } = spec
-  const isFirstAsked = steps.some(({ firstTime }) => firstTime !== null)
+  /** The steps that ask for a first event. */
+  const firstBits = steps.reduce(
+    (bits, { firstTime }, step) => bits | (firstTime === null ? 0 : bitOf(step)),
+    0,
+  )
   const isWhole = hold.length === 0 && count !== 'sessions'
   const isStrict = order === 'strict'
   const areSessions = count === 'sessions'
@@ -39,10 +46,6 @@ export function openUnits(spec: FunnelSpec) {
       found |= here
     }
   }
-  const firstBits = steps.reduce(
-    (bits, { firstTime }, step) => bits | (firstTime === null ? 0 : bitOf(step)),
-    0,
-  )
 
   const isPart = ({ timeMs, mask, excluded }: UserRows, row: number) =>
     timeMs[row]! >= entryStartMs && (isStrict || (mask[row]! | excluded[row]!) !== 0)
@@ -81,8 +84,8 @@ export function openUnits(spec: FunnelSpec) {
 
   /** Calls `take` for each unit. What is in the rows is lost. */
   return (rows: UserRows, from: number, to: number, take: TakeUnit): void => {
-    if (isFirstAsked) keepFirst(rows, from, to)
-    if (isWhole && !isFirstAsked) {
+    if (firstBits !== 0) keepFirst(rows, from, to)
+    if (isWhole && firstBits === 0) {
       take(rows, from, to)
       return
     }
@@ -110,9 +113,6 @@ export function openUnits(spec: FunnelSpec) {
     for (let number = 0; number < unitCount; number++) take(unit, ends[number]!, ends[number + 1]!)
   }
 }
-
-/** Above what combinations of held values are numbered with. */
-const HELD_MAX = 2 ** 27
 
 type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
 
