@@ -1,5 +1,5 @@
 import type { FunnelSpec } from './funnel-spec.ts'
-import type { UnitEvents } from './moments.ts'
+import { openUnitEvents, type UnitEvents } from './moments.ts'
 import { bitOf } from './step-bits.ts'
 import type { UserRows } from './user-rows.ts'
 
@@ -26,7 +26,7 @@ export function openUnits(spec: FunnelSpec) {
   const isWhole = hold.length === 0 && count !== 'sessions'
   const isStrict = order === 'strict'
   const areSessions = count === 'sessions'
-  const unit = openColumns(0)
+  const unit = openUnitEvents(0)
   /** By session and held values, the number of the unit. */
   const numbers = new Map<number, number>()
   let units = new Int32Array(16)
@@ -89,7 +89,7 @@ export function openUnits(spec: FunnelSpec) {
       take(rows, from, to)
       return
     }
-    if (unit.timeMs.length < to - from) Object.assign(unit, openColumns(2 * (to - from)))
+    if (unit.timeMs.length < to - from) Object.assign(unit, openUnitEvents(2 * (to - from)))
     if (isWhole) {
       let end = 0
       for (let row = from; row < to; row++) if (isPart(rows, row)) copy(rows, row, end++)
@@ -111,15 +111,5 @@ export function openUnits(spec: FunnelSpec) {
     for (let row = from; row < to; row++)
       if (units[row - from] !== -1) copy(rows, row, next[units[row - from]!]!++)
     for (let number = 0; number < unitCount; number++) take(unit, ends[number]!, ends[number + 1]!)
-  }
-}
-
-type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
-
-function openColumns(rowCount: number): Columns {
-  const column = () => new Uint32Array(rowCount)
-  return {
-    timeMs: new Float64Array(rowCount),
-    ...{ mask: column(), excluded: column(), code: column() },
   }
 }

@@ -1,7 +1,7 @@
 import { openAnyOrder } from './any-order.ts'
 import { openPaths, type Chain } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
-import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
+import { cutMoments, openMoments, openMoves, openUnitEvents, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
 import { ALL_STEPS, bitOf, highestStep, lowestStep } from './step-bits.ts'
 import type { TextCodes } from './text-codes.ts'
@@ -35,7 +35,9 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
     : null
   const findChains = openSearch(spec, tieValues, areTimesAsked || isValueAsked)
   const cut = openUnits(spec)
-  let masked = new Uint32Array(0)
+  // Whatever value it holds, it may void or cut the chains of each.
+  const areOthersMet = spec.exclude.length > 0 || spec.order === 'strict'
+  let ofValue = openUnitEvents(0)
   let take: TakeChain = () => undefined
   const takeWhole = isValueAsked
     ? (chain: Chain) => take(chain, valueOf(breakdown, chain), BOTH)
@@ -46,17 +48,30 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
     if (isEvery) takeValues(events, from, to)
   }
 
-  /** Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. */
+  /**
+   * Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. Linear in the
+   * events; in the events times the values where others than a value's own are looked at.
+   */
   function takeValues(events: UnitEvents, from: number, to: number): void {
-    if (masked.length < to) masked = new Uint32Array(2 * to)
-    const codes = new Set<number>()
-    for (let row = from; row < to; row++) if (events.mask[row] !== 0) codes.add(events.code[row]!)
-    for (const code of codes) {
-      for (let row = from; row < to; row++)
-        masked[row] = events.code[row] === code ? events.mask[row]! : 0
-      const { timeMs, excluded } = events
-      const ofCode = { timeMs, excluded, mask: masked, code: events.code }
-      findChains(ofCode, from, to, (chain) => take(chain, code, VALUE))
+    const { timeMs, mask, excluded, code } = events
+    const rowsByCode = new Map<number, number[]>()
+    const all: number[] = []
+    for (let row = from; row < to; row++) {
+      all.push(row)
+      if (mask[row] === 0) continue
+      const own = rowsByCode.get(code[row]!)
+      if (own === undefined) rowsByCode.set(code[row]!, [row])
+      else own.push(row)
+    }
+    if (ofValue.timeMs.length < to - from) ofValue = openUnitEvents(2 * (to - from))
+    for (const [value, own] of rowsByCode) {
+      const met = areOthersMet ? all : own
+      met.forEach((row, at) => {
+        ofValue.timeMs[at] = timeMs[row]!
+        ofValue.mask[at] = code[row] === value ? mask[row]! : 0
+        ofValue.excluded[at] = excluded[row]!
+      })
+      findChains(ofValue, 0, met.length, (chain) => take(chain, value, VALUE))
     }
   }
 

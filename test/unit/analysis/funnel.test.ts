@@ -182,6 +182,17 @@ test('a user with 50,000 entries within one window, or at one moment, is counted
   }
 })
 
+test('a user with 50,000 events is counted in time where most of them lead nowhere', () => {
+  const repeats = (event: string) =>
+    Array.from({ length: 50_000 }, (_, n) => anEvent(event, n, `v${n}`))
+  const windowMs = 100_000
+  // Each entry has all steps in its window, and the last event is one of two of them.
+  const any = aSpec({ steps: [named('A'), named('A'), named('B')], windowMs, order: 'any' })
+  expect(foldFunnel(any, [...repeats('B'), anEvent('A', 60_000)]).users).toEqual([1, 1, 0])
+  const every = aSpec({ windowMs, breakdown: { ...byK, attribution: 'every' } })
+  expect(foldFunnel(every, repeats('A')).breakdown!.size).toBe(50_000)
+})
+
 const aRun = (eventName: string, times: number[], users: number[]) => ({
   ...{ eventName, rowCount: times.length, timeMs: Uint32Array.from(times) },
   ...{ user: Uint16Array.from(users), properties: new Map() },
