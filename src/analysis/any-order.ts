@@ -1,7 +1,7 @@
 import type { FunnelSpec } from './funnel-spec.ts'
 import { openChain, type Chain } from './chain-path.ts'
 import type { Moments } from './moments.ts'
-import { below, bitOf, lowestStep, stepCountOf } from './step-bits.ts'
+import { below, lowestStep } from './step-bits.ts'
 import type { TieValues } from './tie-values.ts'
 
 /** Steps that have an event each, while events are taken one by one. */
@@ -27,7 +27,7 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
   const stepCount = spec.steps.length
   const isOnlyFirst = spec.entry === 'first'
   const chain = openChain(stepCount)
-  const inWindow = new Int32Array(stepCount)
+  const matching: Matching = { mask: [], stepOf: [], seenIn: [], search: 0 }
 
   const isEntry = ({ any, timeMs }: Moments, at: number) =>
     any[at] !== 0 && timeMs[at]! >= spec.entryStartMs && timeMs[at]! < spec.entryEndMs
@@ -41,12 +41,16 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
     return rows
   }
 
-  /** Fills `chain` from an entry; returns the moment at which it ends. */
+  /** Whether a set that begins at an entry ends at a moment, since what is excluded lies there. */
+  const isCut = ({ excluded }: Moments, entry: number, at: number) =>
+    at > entry && excluded[at] !== 0
+
+  /** Fills `chain` and `matching` from an entry; returns the moment at which it ends. */
   function follow(moments: Moments, entry: number): number {
     const endMs = moments.timeMs[entry]! + spec.windowMs
-    const matching: Matching = { mask: [], stepOf: [], seenIn: [], search: 0 }
     let count = 0
     let at = entry
+    clear(matching)
     chain.entryMs = moments.timeMs[entry]!
     for (; at < moments.count && moments.timeMs[at]! <= endMs; at++) {
       if (moments.any[at] !== 0)
@@ -56,45 +60,40 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
           chain.code[count++] = moments.events.code[row]!
           if (count === stepCount) break
         }
-      const isCut = at > entry && moments.excluded[at] !== 0
-      if (count === stepCount || isCut) break
+      if (count === stepCount || isCut(moments, entry, at)) break
     }
     chain.taken = below(count)
     return at
   }
 
-  /** Returns the set with the most steps over all entries; the earliest of several. Null where there is none. */
+  /**
+   * Returns the set with the most steps over all entries; the earliest of several. Null where there is none.
+   *
+   * `matching` is of all events since the last set that was looked at, so it has at least as many steps as those that
+   * are still within the window: entries for which it has too few are passed over.
+   */
   function best(moments: Moments): Chain | null {
     let found = { entry: -1, count: 0 }
     let end = 0
-    let union = 0
-    inWindow.fill(0)
+    clear(matching)
     for (let entry = 0; entry < moments.count; entry++) {
+      if (!isEntry(moments, entry)) continue
       const endMs = moments.timeMs[entry]! + spec.windowMs
-      for (; end < moments.count && moments.timeMs[end]! <= endMs; end++)
-        union |= countIn(moments.any[end]!, 1)
-      if (isEntry(moments, entry) && stepCountOf(union) > found.count) {
-        follow(moments, entry)
-        const count = stepCountOf(chain.taken)
-        if (count > found.count) found = { entry, count }
-        if (count === stepCount || isOnlyFirst) return chain
+      end = Math.max(end, entry)
+      for (; end < moments.count && moments.timeMs[end]! <= endMs; end++) {
+        if (isCut(moments, entry, end - 1)) break
+        for (let row = moments.from[end]!; row < moments.from[end + 1]!; row++)
+          addTo(matching, moments.events.mask[row]! | 0)
       }
-      union &= ~countIn(moments.any[entry]!, -1)
+      if (matching.mask.length <= found.count) continue
+      follow(moments, entry)
+      const count = matching.mask.length
+      if (count > found.count) found = { entry, count }
+      if (count === stepCount || isOnlyFirst) return chain
     }
     if (found.count === 0) return null
     follow(moments, found.entry)
     return chain
-  }
-
-  /** Counts the steps of a moment that comes into the window or leaves it; returns those whose number is 1 or 0 now. */
-  function countIn(mask: number, by: 1 | -1): number {
-    let changed = 0
-    for (let rest = mask; rest !== 0; rest &= rest - 1) {
-      const step = lowestStep(rest)
-      inWindow[step]! += by
-      if (inWindow[step] === (by === 1 ? 1 : 0)) changed |= bitOf(step)
-    }
-    return changed
   }
 
   return {
@@ -118,6 +117,12 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
       }
     },
   }
+}
+
+function clear(matching: Matching): void {
+  matching.mask.length = 0
+  matching.stepOf.length = 0
+  matching.seenIn.length = 0
 }
 
 /** Takes an event into a matching if it then has one step more. */

@@ -1,5 +1,6 @@
 import type { DayRuns, Run } from '../segment/columns.ts'
 import { growRows, mergeRuns, openRows, type Rows, type Span } from './merge-runs.ts'
+import { ALL_STEPS } from './step-bits.ts'
 import { compileSteps, copyCells, writeMasks, type RunMask, type Step } from './step-mask.ts'
 import type { TextCodes } from './text-codes.ts'
 
@@ -7,7 +8,6 @@ import type { TextCodes } from './text-codes.ts'
 export const DAY_MS = 86_400_000
 
 const ENTRY = 1
-const ALL_STEPS = -1
 const ALL_BUT_ENTRY = ~1
 
 /** What a funnel takes of the events. Ends are excluded; see `FunnelSpec`. */

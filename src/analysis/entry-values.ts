@@ -12,8 +12,6 @@ export interface EntryValues {
   readonly haveLater: Uint8Array
 }
 
-export type EntryValueNotes = ReturnType<typeof openEntryValues>
-
 /**
  * Notes the values of entries, met in any order. For a user whose entries all hold one value, which most do, that is
  * the value to break down by, whichever entry the best chain begins with.

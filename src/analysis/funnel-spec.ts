@@ -4,8 +4,6 @@ import type { EventMatcher, Step } from './step-mask.ts'
 export const FUNNEL_STEPS_MAX = 32
 /** An exclusion is a bit, too. */
 export const EXCLUSIONS_MAX = 32
-/** How many values a breakdown shows when the question does not say. */
-export const BREAKDOWN_LIMIT_DEFAULT = 25
 
 export interface FunnelStep extends Step {
   /** A chain may go on without it. Never the first. */
@@ -78,18 +76,22 @@ export const PLAIN_STEP = { isOptional: false, firstTime: null } as const
  * entries do not all hold one value of a breakdown.
  */
 export function isPlain(spec: FunnelSpec): boolean {
-  const { order, entry, exclude, count, hold, breakdown, trendStartsMs, timeToConvert } = spec
+  const { breakdown } = spec
   const isByFirst =
     breakdown === null ||
     breakdown.attribution === 'first' ||
     (breakdown.attribution === 'step' && breakdown.step === 0)
-  const areStepsPlain = spec.steps.every(
-    ({ isOptional, firstTime }) => !isOptional && firstTime === null,
+  return (
+    isByFirst &&
+    spec.order === 'ordered' &&
+    spec.entry === 'best' &&
+    spec.count === 'users' &&
+    spec.exclude.length === 0 &&
+    spec.hold.length === 0 &&
+    spec.trendStartsMs === null &&
+    !spec.timeToConvert &&
+    spec.steps.every(({ isOptional, firstTime }) => !isOptional && firstTime === null)
   )
-  return [
-    ...[order === 'ordered', entry === 'best', exclude.length === 0, count === 'users'],
-    ...[hold.length === 0, isByFirst, trendStartsMs === null, !timeToConvert, areStepsPlain],
-  ].every(Boolean)
 }
 
 /** Whether events matter that are neither steps nor excluded. */
@@ -118,11 +120,10 @@ export function propertiesOf(spec: FunnelSpec, ofName?: string): string[] {
     )
   const matchers = [...steps, ...exclude].flatMap(matchersOf)
   const paths = matchers.flatMap(({ where }) => where.map(({ property }) => property))
-  const valued = breakdown?.attribution === 'step' ? [steps[breakdown.step]!] : steps
-  if (
-    breakdown !== null &&
-    (order === 'any' ? steps : valued).some((step) => matchersOf(step).length > 0)
-  )
+  // In any order any event may be the one that is asked about.
+  const isOfOneStep = breakdown?.attribution === 'step' && order !== 'any'
+  const valued = isOfOneStep ? [steps[breakdown.step]!] : steps
+  if (breakdown !== null && valued.some((step) => matchersOf(step).length > 0))
     paths.push(breakdown.property)
   if (matchers.length > 0 || order === 'strict') paths.push(...hold)
   if (count === 'sessions') paths.push(SESSION_ID_PATH)

@@ -3,9 +3,11 @@ import type { DayRuns } from '../segment/columns.ts'
 import { openChains } from './chain.ts'
 import type { Chain } from './chain-path.ts'
 import { DAY_MS, openDayRows } from './day-rows.ts'
+import { openDays } from './days.ts'
 import { openEntryValues } from './entry-values.ts'
 import { funnelResult, type FunnelResult } from './funnel-result.ts'
-import { FUNNEL_STEPS_MAX, isPlain, type FunnelSpec } from './funnel-spec.ts'
+import { EXCLUSIONS_MAX, FUNNEL_STEPS_MAX, isPlain, type FunnelSpec } from './funnel-spec.ts'
+import { intervalAt } from './interval-at.ts'
 import {
   addChain,
   closeTally,
@@ -53,7 +55,7 @@ export function declareFunnel(spec: FunnelSpec): Funnel {
   const stepCount = spec.steps.length
   assert(stepCount >= 1 && stepCount <= FUNNEL_STEPS_MAX)
   assert(spec.windowMs >= 0 && Number.isFinite(spec.windowMs))
-  assert(!spec.steps[0]!.isOptional)
+  assert(!spec.steps[0]!.isOptional && spec.exclude.length <= EXCLUSIONS_MAX)
   const intervalCount = (spec.trendStartsMs?.length ?? 1) - 1
   const none = () => emptyTally(stepCount, spec.timeToConvert)
   return {
@@ -139,23 +141,6 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
   }
 }
 
-/** Keeps days that are to be looked at again. */
-export function openDays() {
-  const days: DayRuns[] = []
-  let lastDay = -Infinity
-  return {
-    add(runs: DayRuns): void {
-      assert(runs.day > lastDay, 'days in ascending order, before the group is closed')
-      lastDay = runs.day
-      days.push(runs)
-    },
-    close(): readonly DayRuns[] {
-      lastDay = Infinity
-      return days
-    },
-  }
-}
-
 /** Counts chains one by one. */
 function openCounts({ steps, trendStartsMs, timeToConvert, breakdown }: FunnelSpec, texts: Texts) {
   const open = () => openTally(steps.length, timeToConvert)
@@ -166,7 +151,7 @@ function openCounts({ steps, trendStartsMs, timeToConvert, breakdown }: FunnelSp
     take(chain: Chain, code: number, { isOfWhole, isOfValue }: ChainPart): void {
       if (isOfWhole) addChain(whole, chain)
       if (isOfWhole && trend !== null)
-        addChain(trend[intervalOf(trendStartsMs!, chain.entryMs)]!, chain)
+        addChain(trend[intervalAt(trendStartsMs!, chain.entryMs)]!, chain)
       if (isOfValue) addChain((byCode[code] ??= open()), chain)
     },
     close(): FunnelCounts {
@@ -185,18 +170,6 @@ function openCounts({ steps, trendStartsMs, timeToConvert, breakdown }: FunnelSp
 
 type Texts = readonly (string | null)[]
 
-/** Returns the interval that holds a moment, which is in one of them. */
-function intervalOf(startsMs: readonly number[], timeMs: number): number {
-  let low = 0
-  let high = startsMs.length - 1
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (startsMs[middle + 1]! <= timeMs) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 function usersByText(
   codes: Uint32Array,
   furthest: Uint8Array,
@@ -206,7 +179,7 @@ function usersByText(
   const byCode: (number[] | undefined)[] = []
   for (let user = 0; user < furthest.length; user++) {
     const count = furthest[user]!
-    if (count > 0) (byCode[codes[user]!] ??= zeros(stepCount))[count - 1]!++
+    if (count > 0) (byCode[codes[user]!] ??= new Array<number>(stepCount).fill(0))[count - 1]!++
   }
   const byText = new Map<string | null, Tally>()
   byCode.forEach((users, code) => {
@@ -219,8 +192,4 @@ function usersByText(
 function fromFurthest(users: number[]): number[] {
   for (let step = users.length - 2; step >= 0; step--) users[step]! += users[step + 1]!
   return users
-}
-
-function zeros(stepCount: number): number[] {
-  return new Array<number>(stepCount).fill(0)
 }

@@ -10,6 +10,15 @@ export interface UnitEvents {
   readonly code: Uint32Array
 }
 
+/** Makes columns for so many events, to be written. */
+export function openUnitEvents(rowCount: number) {
+  const column = () => new Uint32Array(rowCount)
+  return {
+    timeMs: new Float64Array(rowCount),
+    ...{ mask: column(), excluded: column(), code: column() },
+  }
+}
+
 /** The events of a unit by time: those of one moment may be taken in any order. */
 export interface Moments {
   events: UnitEvents
@@ -26,9 +35,8 @@ export interface Moments {
 }
 
 export function openMoments(): Moments {
-  const none = new Uint32Array(0)
   return {
-    events: { timeMs: new Float64Array(0), mask: none, excluded: none, code: none },
+    events: openUnitEvents(0),
     ...{ count: 0, timeMs: new Float64Array(16), from: new Int32Array(17) },
     ...{ any: new Uint32Array(16), all: new Uint32Array(16), excluded: new Uint32Array(16) },
     union: 0,

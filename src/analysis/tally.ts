@@ -1,4 +1,5 @@
 import type { Chain } from './chain-path.ts'
+import { bitOf } from './step-bits.ts'
 import { mergeTimes, NO_TIMES, timesOf, type Times } from './times.ts'
 
 /** What is counted of chains, in the unit of the question. */
@@ -32,10 +33,11 @@ export function openTally(stepCount: number, areTimesAsked: boolean): OpenTally 
   }
 }
 
+/** Counts a chain at each of its steps, and its times between them. */
 export function addChain({ users, times }: OpenTally, { entryMs, taken, timeMs }: Chain): void {
   let beforeMs = entryMs
   for (let step = 0; step < users.length; step++) {
-    if ((taken & (1 << step)) === 0) continue
+    if ((taken & bitOf(step)) === 0) continue
     users[step]!++
     if (times === null || step === 0) continue
     times[step]!.push(timeMs[step]! - beforeMs)

@@ -1,15 +1,22 @@
 import assert from 'node:assert'
 import { compareTexts } from './condition.ts'
 import type { Moments } from './moments.ts'
-import { bitOf, lowestStep } from './step-bits.ts'
+import { lowestStep } from './step-bits.ts'
+import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
 
 export type TieValues = ReturnType<typeof openTieValues>
 
 /**
  * Chooses events of one moment for steps: for each step in turn the smallest value, a missing one last, with which the
- * other steps can still have an event of their own.
+ * other steps can still have an event of their own. Only the steps of the mask `asked` have a say, so nobody needs to
+ * know the values of the others. `texts` are by code.
  */
-export function openTieValues(texts: readonly (string | null)[]) {
+export function openTieValues(
+  texts: readonly (string | null)[],
+  { stepCount, asked }: { readonly stepCount: number; readonly asked: number },
+) {
+  const tieSet = openTieSet(stepCount)
+
   const comesFirst = (a: number, b: number): number => {
     if (a === b) return 0
     if (a === 0 || b === 0) return a === 0 ? 1 : -1
@@ -25,7 +32,7 @@ export function openTieValues(texts: readonly (string | null)[]) {
       if (own === 0) continue
       const key = `${own} ${events.code[row]!}`
       const count = alike.get(key) ?? 0
-      if (count === STEPS_MAX) continue
+      if (count === stepCount) continue
       alike.set(key, count + 1)
       rows.push(row)
     }
@@ -35,7 +42,7 @@ export function openTieValues(texts: readonly (string | null)[]) {
   return {
     comesFirst,
 
-    /** Writes by step the codes of the events that are chosen. The steps of the mask can be matched. */
+    /** Writes by step, for those asked, the codes of the events that are chosen. The steps can be matched. */
     write(moments: Moments, at: number, steps: number, code: Uint32Array): void {
       const { events, from } = moments
       if (from[at + 1]! - from[at]! === 1) {
@@ -43,45 +50,22 @@ export function openTieValues(texts: readonly (string | null)[]) {
         return
       }
       const rows = candidates(moments, at, steps)
-      const chosen = new Map<number, number>()
-      const canBe = (step: number, row: number): boolean =>
-        (events.mask[row]! & bitOf(step)) !== 0 &&
-        (chosen.get(step) ?? events.code[row]) === events.code[row]
-      for (let rest = steps; rest !== 0; rest &= rest - 1) {
-        const step = lowestStep(rest)
-        const first = rows.find((row) => {
-          if (!canBe(step, row)) return false
-          chosen.set(step, events.code[row]!)
-          const isPossible = areMatchable(rows, steps, canBe)
-          if (!isPossible) chosen.delete(step)
+      const codes = rows.map((row) => events.code[row]!)
+      const all = Int32Array.from(rows.keys())
+      let masks = Uint32Array.from(rows, (row) => events.mask[row]! & steps)
+      for (let rest = steps & asked; rest !== 0; rest &= rest - 1) {
+        const bit = rest & -rest
+        const values = new Set(codes.filter((_, index) => (masks[index]! & bit) !== 0))
+        const chosen = [...values].find((value) => {
+          const left = masks.map((mask, other) => (codes[other] === value ? mask : mask & ~bit))
+          loadTieSet(tieSet, left, all, { from: 0, to: rows.length })
+          const isPossible = canMatch(tieSet, steps)
+          if (isPossible) masks = left
           return isPossible
         })
-        assert(first !== undefined)
-        code[step] = events.code[first]!
+        assert(chosen !== undefined)
+        code[lowestStep(rest)] = chosen
       }
     },
   }
-}
-
-const STEPS_MAX = 32
-
-/** Whether the steps of a mask can be given to distinct rows: by augmenting paths (Kuhn 1955). */
-function areMatchable(
-  rows: readonly number[],
-  steps: number,
-  canBe: (step: number, row: number) => boolean,
-): boolean {
-  const stepOf = new Map<number, number>()
-  const augment = (step: number, seen: Set<number>): boolean =>
-    rows.some((row) => {
-      if (!canBe(step, row) || seen.has(row)) return false
-      seen.add(row)
-      const held = stepOf.get(row)
-      if (held !== undefined && !augment(held, seen)) return false
-      stepOf.set(row, step)
-      return true
-    })
-  for (let rest = steps; rest !== 0; rest &= rest - 1)
-    if (!augment(lowestStep(rest), new Set())) return false
-  return true
 }

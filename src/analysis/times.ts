@@ -1,7 +1,6 @@
-/** So many times are kept one by one; of more the quantiles are told to within BIN_SHARE. */
+/** So many times are kept one by one; of more, quantiles and bars are told by bins. */
 export const EXACT_TIMES_MAX = 250_000
-/** How wide a bin is, as a share of the times in it. */
-export const BIN_SHARE = 1 / 1_024
+/** A bin is as wide as this part of the times in it, or less. */
 const BINS_PER_DOUBLING = 1_024
 
 /** Times between steps, in ms. */
@@ -120,7 +119,7 @@ function binOf(ms: number): number {
   if (ms < BINS_PER_DOUBLING) return ms
   const doublings = Math.floor(Math.log2(ms / BINS_PER_DOUBLING))
   const scale = 2 ** doublings
-  return BINS_PER_DOUBLING * (doublings + 1) + Math.floor(ms / scale) - BINS_PER_DOUBLING
+  return BINS_PER_DOUBLING * doublings + Math.floor(ms / scale)
 }
 
 function middleOf(bin: number): number {

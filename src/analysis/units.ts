@@ -1,12 +1,15 @@
 import type { FunnelSpec } from './funnel-spec.ts'
-import type { UnitEvents } from './moments.ts'
+import { openUnitEvents, type UnitEvents } from './moments.ts'
 import { bitOf } from './step-bits.ts'
 import type { UserRows } from './user-rows.ts'
 
 /** So long a silence ends a session of events without a session id. */
-export const SESSION_SILENCE_MS = 30 * 60_000
+const SESSION_SILENCE_MS = 30 * 60_000
 
-export type TakeUnit = (events: UnitEvents, from: number, to: number) => void
+/** Above what combinations of held values are numbered with. */
+const HELD_MAX = 2 ** 27
+
+type TakeUnit = (events: UnitEvents, from: number, to: number) => void
 
 /**
  * Cuts a user's events into units that chains do not leave: all of them; or those with the same values held, and
@@ -15,11 +18,15 @@ export type TakeUnit = (events: UnitEvents, from: number, to: number) => void
  */
 export function openUnits(spec: FunnelSpec) {
   const { entryStartMs, order, hold, count, steps } = spec
-  const isFirstAsked = steps.some(({ firstTime }) => firstTime !== null)
+  /** The steps that ask for a first event. */
+  const firstBits = steps.reduce(
+    (bits, { firstTime }, step) => bits | (firstTime === null ? 0 : bitOf(step)),
+    0,
+  )
   const isWhole = hold.length === 0 && count !== 'sessions'
   const isStrict = order === 'strict'
   const areSessions = count === 'sessions'
-  const unit = openColumns(0)
+  const unit = openUnitEvents(0)
   /** By session and held values, the number of the unit. */
   const numbers = new Map<number, number>()
   let units = new Int32Array(16)
@@ -39,10 +46,6 @@ export function openUnits(spec: FunnelSpec) {
       found |= here
     }
   }
-  const firstBits = steps.reduce(
-    (bits, { firstTime }, step) => bits | (firstTime === null ? 0 : bitOf(step)),
-    0,
-  )
 
   const isPart = ({ timeMs, mask, excluded }: UserRows, row: number) =>
     timeMs[row]! >= entryStartMs && (isStrict || (mask[row]! | excluded[row]!) !== 0)
@@ -81,12 +84,12 @@ export function openUnits(spec: FunnelSpec) {
 
   /** Calls `take` for each unit. What is in the rows is lost. */
   return (rows: UserRows, from: number, to: number, take: TakeUnit): void => {
-    if (isFirstAsked) keepFirst(rows, from, to)
-    if (isWhole && !isFirstAsked) {
+    if (firstBits !== 0) keepFirst(rows, from, to)
+    if (isWhole && firstBits === 0) {
       take(rows, from, to)
       return
     }
-    if (unit.timeMs.length < to - from) Object.assign(unit, openColumns(2 * (to - from)))
+    if (unit.timeMs.length < to - from) Object.assign(unit, openUnitEvents(2 * (to - from)))
     if (isWhole) {
       let end = 0
       for (let row = from; row < to; row++) if (isPart(rows, row)) copy(rows, row, end++)
@@ -108,18 +111,5 @@ export function openUnits(spec: FunnelSpec) {
     for (let row = from; row < to; row++)
       if (units[row - from] !== -1) copy(rows, row, next[units[row - from]!]!++)
     for (let number = 0; number < unitCount; number++) take(unit, ends[number]!, ends[number + 1]!)
-  }
-}
-
-/** Above what combinations of held values are numbered with. */
-const HELD_MAX = 2 ** 27
-
-type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
-
-function openColumns(rowCount: number): Columns {
-  const column = () => new Uint32Array(rowCount)
-  return {
-    timeMs: new Float64Array(rowCount),
-    ...{ mask: column(), excluded: column(), code: column() },
   }
 }

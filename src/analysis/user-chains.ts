@@ -1,11 +1,11 @@
 import { openAnyOrder } from './any-order.ts'
 import { openPaths, type Chain, type PathAsked } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
-import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
+import { cutMoments, openMoments, openMoves, openUnitEvents, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
-import { highestStep, lowestStep } from './step-bits.ts'
+import { ALL_STEPS, bitOf, highestStep, lowestStep } from './step-bits.ts'
 import type { TextCodes } from './text-codes.ts'
-import { openTieValues } from './tie-values.ts'
+import { openTieValues, type TieValues } from './tie-values.ts'
 import { openUnits } from './units.ts'
 import type { UserRows } from './user-rows.ts'
 
@@ -30,10 +30,15 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const { breakdown } = spec
   const isEvery = breakdown?.attribution === 'every'
   const isValueAsked = breakdown !== null && !isEvery
+  const tieValues = isValueAsked
+    ? openTieValues(texts.texts, { stepCount: spec.steps.length, asked: valuedSteps(breakdown) })
+    : null
   const asked = areTimesAsked ? 'all' : isValueAsked ? valueAskedOf(breakdown) : 'nothing'
-  const findChains = openSearch(spec, isValueAsked ? texts : null, asked)
+  const findChains = openSearch(spec, tieValues, asked)
   const cut = openUnits(spec)
-  let masked = new Uint32Array(0)
+  // Whatever value it holds, it may void or cut the chains of each.
+  const areOthersMet = spec.exclude.length > 0 || spec.order === 'strict'
+  let ofValue = openUnitEvents(0)
   let take: TakeChain = () => undefined
   const takeWhole = isValueAsked
     ? (chain: Chain) => take(chain, valueOf(breakdown, chain), BOTH)
@@ -44,17 +49,30 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
     if (isEvery) takeValues(events, from, to)
   }
 
-  /** Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. */
+  /**
+   * Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. Linear in the
+   * events; in the events times the values where others than a value's own are looked at.
+   */
   function takeValues(events: UnitEvents, from: number, to: number): void {
-    if (masked.length < to) masked = new Uint32Array(2 * to)
-    const codes = new Set<number>()
-    for (let row = from; row < to; row++) if (events.mask[row] !== 0) codes.add(events.code[row]!)
-    for (const code of codes) {
-      for (let row = from; row < to; row++)
-        masked[row] = events.code[row] === code ? events.mask[row]! : 0
-      const { timeMs, excluded } = events
-      const ofCode = { timeMs, excluded, mask: masked, code: events.code }
-      findChains(ofCode, from, to, (chain) => take(chain, code, VALUE))
+    const { timeMs, mask, excluded, code } = events
+    const rowsByCode = new Map<number, number[]>()
+    const all: number[] = []
+    for (let row = from; row < to; row++) {
+      all.push(row)
+      if (mask[row] === 0) continue
+      const own = rowsByCode.get(code[row]!)
+      if (own === undefined) rowsByCode.set(code[row]!, [row])
+      else own.push(row)
+    }
+    if (ofValue.timeMs.length < to - from) ofValue = openUnitEvents(2 * (to - from))
+    for (const [value, own] of rowsByCode) {
+      const met = areOthersMet ? all : own
+      met.forEach((row, at) => {
+        ofValue.timeMs[at] = timeMs[row]!
+        ofValue.mask[at] = code[row] === value ? mask[row]! : 0
+        ofValue.excluded[at] = excluded[row]!
+      })
+      findChains(ofValue, 0, met.length, (chain) => take(chain, value, VALUE))
     }
   }
 
@@ -65,9 +83,8 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
 }
 
 /** Opens the search for the chains of a unit. */
-function openSearch(spec: FunnelSpec, texts: TextCodes | null, asked: PathAsked) {
+function openSearch(spec: FunnelSpec, tieValues: TieValues | null, asked: PathAsked) {
   const moments = openMoments()
-  const tieValues = texts && openTieValues(texts.texts)
   const areAttempts = spec.count === 'attempts'
   if (spec.order === 'any') {
     const anyOrder = openAnyOrder(spec, tieValues)
@@ -101,15 +118,20 @@ function valueAskedOf({ attribution }: FunnelBreakdown): PathAsked {
   return attribution === 'first' ? 'entry value' : 'all'
 }
 
+/** Returns the steps whose values tell what a chain counts under: those of other steps may not have been read. */
+function valuedSteps({ attribution, step }: FunnelBreakdown): number {
+  return attribution === 'step' ? bitOf(step) : ALL_STEPS
+}
+
 /** Returns the code of the value that a chain counts under; 0 for a missing one. */
 function valueOf({ attribution, step: asked }: FunnelBreakdown, { taken, code }: Chain): number {
-  if (attribution === 'step') return (taken & (1 << asked)) === 0 ? 0 : code[asked]!
+  if (attribution === 'step') return (taken & bitOf(asked)) === 0 ? 0 : code[asked]!
   if (attribution === 'first') {
     for (let rest = taken; rest !== 0; rest &= rest - 1)
       if (code[lowestStep(rest)] !== 0) return code[lowestStep(rest)]!
     return 0
   }
   for (let step = highestStep(taken); step >= 0; step--)
-    if ((taken & (1 << step)) !== 0 && code[step] !== 0) return code[step]!
+    if ((taken & bitOf(step)) !== 0 && code[step] !== 0) return code[step]!
   return 0
 }

@@ -27,7 +27,7 @@ export interface UserRows {
 }
 
 /** Takes a user's rows; returns whether others are wanted. */
-export type TakeUser = (user: number, rows: UserRows, from: number, to: number) => boolean
+type TakeUser = (user: number, rows: UserRows, from: number, to: number) => boolean
 
 /** A run's rows within reach, on their way. The columns are used again for the next run. */
 interface RunRows {

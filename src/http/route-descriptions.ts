@@ -26,9 +26,12 @@ export const ROUTES: Record<string, Record<string, RouteDescription>> = {
       tag: 'Questions',
       summary: 'Ask a funnel',
       description:
-        'How many users, or values of a property, go from step to step. A user counts by the longest chain of distinct events, in ' +
-        "step order, with non-decreasing times, all within the window of the chain's first event; the best " +
-        'chain over all entries. A client that goes away stops its question.',
+        'How many users (or attempts, sessions, values of a property) go from step to step. A user counts by the ' +
+        'longest chain of distinct events, in step order, with non-decreasing times, all within the window (its end ' +
+        "included) of the chain's first event; the best chain over all entries. Events of one moment may be taken " +
+        'in any order. Of several best chains the one with the most steps counts, then the one that begins first, ' +
+        'then the one that has each step as early as it can: times, trend and values are told of that one. A ' +
+        'client that goes away stops its question.',
       key: 'read',
       body: 'FunnelQuery',
       answers: [[200, 'The funnel', 'FunnelAnswer']],
@@ -42,9 +45,8 @@ export const ROUTES: Record<string, Record<string, RouteDescription>> = {
       summary: 'List the users behind a bar of a funnel',
       description:
         'Exactly the users that the funnel counts: who has a step, or who has the one before it and not that one. ' +
-        'The times are those of one chain: with the steps that the outcome is about, the first one that is ' +
-        'complete; among those complete at that moment, the one that began last. All pages are of the moment of ' +
-        'the first, and can be asked for during 45 minutes. With Accept: text/csv the columns are userId, ' +
+        'The times are those of the chain that the funnel counts; with attempts, sessions or hold a user is listed ' +
+        'for each. All pages are of the moment of the first, and can be asked for during 45 minutes. With Accept: text/csv the columns are userId, ' +
         'enteredAt and reachedAt, the cursor is in X-Next-Cursor and asOf in X-As-Of; ids are told as they are, ' +
         'also those that a spreadsheet would take for a formula.',
       key: 'read',

@@ -2,7 +2,6 @@ import type { FunnelSpec } from '../analysis/funnel-spec.ts'
 import { declareFunnel, type Funnel } from '../analysis/funnel.ts'
 import type { FunnelCounts } from '../analysis/tally.ts'
 import type { Clock } from '../clock.ts'
-import { AppError } from '../error.ts'
 import { sampledShare } from '../event/bucket.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Project } from '../store/projects.ts'
@@ -14,6 +13,7 @@ import { countByOf, definitionOf, presentFunnel, unitOf } from './funnel-answer.
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
 import type { RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
+import { retriedOnce } from './retried-once.ts'
 import type { SegmentRead } from './segment-plan.ts'
 import type { Segments } from './segments.ts'
 import { openShare } from './share.ts'
@@ -140,6 +140,7 @@ export function openFunnelQuestions(dependencies: {
     const answers: RangeAnswer[] = []
     for (const read of reads) answers.push(await answerRange(project, query, read))
     const [{ shown, counted }, before] = answers as [RangeAnswer, RangeAnswer?]
+    const warnings = answers.flatMap((one) => one.counted.warnings)
     const sum = (of: (counted: Counted) => number) =>
       answers.reduce((all, one) => all + of(one.counted), 0)
     const [planMs, foldMs] = [sum((one) => one.planMs), sum((one) => one.foldMs)]
@@ -150,7 +151,7 @@ export function openFunnelQuestions(dependencies: {
       unit: unitOf(query),
       asOf: new Date(counted.asOfMs).toISOString(),
       definition: definitionOf(query, range),
-      warnings: [...new Set([...counted.warnings, ...sampleWarnings(query)])],
+      warnings: [...new Set([...warnings, ...sampleWarnings(query)])],
       source: query.source,
       read: {
         partitions: sum((one) => one.amounts.partitions),
@@ -186,16 +187,6 @@ const PROPERTIES_CUT =
   'an event name has more properties than columns: ask with source "events" to have them all'
 const TIMES_ROUNDED =
   'so many convert that medians, 90th percentiles and the histogram are told to within 0.1 %; means are exact'
-
-/** Tries again where an object was deleted on the way: what is published now leads to others. */
-export async function retriedOnce<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'DATA_DAMAGED') throw error
-    return await work()
-  }
-}
 
 /** Returns the other range that a question asks about; null for none. Throws INVALID_QUERY. */
 function comparedRange(

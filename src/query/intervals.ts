@@ -51,15 +51,3 @@ function* dateStarts(
   let at = date.subtract({ days: daysInto[unit] })
   for (; ; at = at.add({ [`${unit}s`]: 1 })) yield at.toZonedDateTime(timeZone).epochMilliseconds
 }
-
-/** Returns the index of the interval that holds a moment; -1 for one outside of them all. */
-export function intervalAt(starts: readonly number[], timeMs: number): number {
-  let low = 0
-  let high = starts.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (starts[middle]! <= timeMs) low = middle + 1
-    else high = middle
-  }
-  return low === starts.length ? -1 : low - 1
-}

@@ -11,6 +11,8 @@ const VALUES_MAX = 1_000
 export const PATTERNS_MAX = 20
 const EXCLUSIONS_MAX = 32
 const HELD_MAX = 8
+/** How many values a breakdown shows when the question does not say. */
+export const BREAKDOWN_LIMIT_DEFAULT = 25
 
 export const eventName = z.string().min(1).max(200)
 const propertyPath = z
@@ -91,16 +93,20 @@ const Exclusion = z
   }))
   .meta({
     description:
-      'An entry whose furthest chain meets such an event after the one step and before the other (or, where it ' +
-      'never gets there, before its window ends) is void. In any order: strictly between the first and the last event.',
+      'An entry is void if each of its furthest chains meets such an event after the one step and before the other ' +
+      '(or, where it never gets there, before its window ends); at a tie the step wins. The best entry that is not ' +
+      'void counts. In any order: strictly between the first and the last event, so that sets end before it.',
   })
 
-/** The steps of an interval of the trend, or nothing. */
 const trend = z
   .enum(['none', 'hour', 'day', 'week', 'month'])
   .nullable()
   .default(null)
   .transform((interval) => (interval === 'none' ? null : interval))
+  .meta({
+    description:
+      'The funnel of each interval of entries, in timeZone. Those whose windows are not over are marked as open.',
+  })
 
 const duration = z
   .string()
@@ -137,7 +143,13 @@ const breakdown = z
           'each value, of the events that have it.',
       }),
     step: stepNumber.default(1).meta({ description: 'For the attribution step.' }),
-    limit: z.number().int().min(1).max(1_000).default(25),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(BREAKDOWN_LIMIT_DEFAULT)
+      .meta({ description: 'Values shown by name, those with the most at step 1 first.' }),
   })
   .nullable()
   .default(null)
@@ -153,6 +165,36 @@ const count = z
     examples: [{ property: 'org' }],
   })
 
+const rangeBounds = z.enum(['entry', 'all']).default('entry').meta({
+  description:
+    "entry: a chain's first event is in the range, and later ones may fall after it. all: they all are.",
+})
+
+const order = z
+  .enum(['ordered', 'strict', 'any'])
+  .default('ordered')
+  .meta({
+    description:
+      'strict: no other event of that user strictly between two steps in time; a repeat of the step just reached ' +
+      'is no other event. any: step i counts who has i distinct steps, by distinct events within one window of ' +
+      'the earliest.',
+  })
+
+const entry = z
+  .enum(['best', 'first'])
+  .default('best')
+  .meta({ description: 'The best chain over all entries, or of the first entry in the range.' })
+
+const freshness = z
+  .enum(['sealed', 'now'])
+  .default('sealed')
+  .meta({ description: 'now: all that was acknowledged before the question is counted.' })
+
+const source = z
+  .enum(['segments', 'events'])
+  .default('segments')
+  .meta({ description: 'events: from the raw rows, slowly; a check.' })
+
 /** The fields of a funnel, and what holds between them. */
 export const FunnelFields = z
   .strictObject({
@@ -162,9 +204,7 @@ export const FunnelFields = z
     from: moment.optional(),
     to: moment.optional(),
     timeZone: timeZone.optional(),
-    rangeBounds: z.enum(['entry', 'all']).default('entry'),
-    order: z.enum(['ordered', 'strict', 'any']).default('ordered'),
-    entry: z.enum(['best', 'first']).default('best'),
+    ...{ rangeBounds, order, entry },
     exclude: z.array(Exclusion).max(EXCLUSIONS_MAX).default([]),
     count,
     hold: z
@@ -177,13 +217,19 @@ export const FunnelFields = z
           'are ignored.',
       }),
     ...{ breakdown, trend, compare },
-    timeToConvert: z.boolean().default(false),
+    timeToConvert: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          'Median, mean and 90th percentile, for each step from the one before it in the chain and in all, and a ' +
+          'histogram of the latter. Of more than 250,000 times quantiles and histogram are told to within 0.1 %.',
+      }),
     sample: z.number().gt(0).max(1).default(1).meta({
       description:
         'Of users, by hash of their ids: a share of them is counted, and the counts are scaled.',
     }),
-    freshness: z.enum(['sealed', 'now']).default('sealed'),
-    source: z.enum(['segments', 'events']).default('segments'),
+    ...{ freshness, source },
   })
   .refine(({ steps, exclude }) => patternCountOf([...steps, ...exclude]) <= PATTERNS_MAX, {
     path: ['steps'],

@@ -132,9 +132,10 @@ const RangeAnswer = z.object({
 
 const FunnelAnswer = RangeAnswer.extend({
   compare: RangeAnswer.extend({ from: isoTime, to: isoTime }).optional(),
-  unit: z
-    .string()
-    .meta({ description: 'What the steps count: users, or the property that is counted by.' }),
+  unit: z.string().meta({
+    description:
+      'What the steps count: users, attempts, sessions or the property that is counted by; with hold, by what.',
+  }),
   asOf: isoTime.meta({ description: 'What was acknowledged before this moment is counted.' }),
   definition: z.string().meta({ description: 'What is counted, in one sentence.' }),
   warnings: z.array(z.string()),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FunnelAnswer } from '../../src/query/funnel.ts'
+import { SESSION_ID_PATH } from '../../src/segment/columns.ts'
 import { expectsTimes, runnableCases, type FunnelCase } from '../support/funnel-cases.ts'
 import { openTestService, usersOf } from '../support/service.ts'
 
@@ -17,8 +18,9 @@ test.each(runnableCases())('$id is answered over HTTP as worked out', async (wor
   const project = await service.createProject()
   const shiftMs = shiftOf(events.map(({ timeMs }) => timeMs))
   await project.store(
-    events.map(({ user, event, timeMs, properties }) => ({
-      ...{ userId: user, event, time: timeMs + shiftMs, properties },
+    events.map(({ user, event, timeMs, properties: { [SESSION_ID_PATH]: id, ...sent } = {} }) => ({
+      ...{ userId: user, event, time: timeMs + shiftMs, properties: sent },
+      ...(id !== undefined && { sessionId: id }),
     })),
   )
   const query = { ...funnel, from: funnel.from + shiftMs, to: funnel.to + shiftMs }

@@ -122,7 +122,7 @@ function foldByValue(
 let sectionCount = 0
 
 function sectionsOf(events: readonly TestEvent[], paths: readonly string[]): SharedSection[] {
-  return daysOf(events, paths, usersOf(events)).flatMap(({ day, runs }) =>
+  return daysOf(events, () => paths, usersOf(events)).flatMap(({ day, runs }) =>
     runs.map(({ eventName, rowCount, timeMs, user, properties }) => ({
       ...{ eventName, day, rowCount, runs: [] },
       timeMs: shared(timeMs),

@@ -5,10 +5,10 @@ import {
   type AfterUser,
   type UsersAsked,
 } from '../../src/analysis/funnel-users.ts'
-import { propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import type { FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { aPlainSpec, aScale, aSpec, eventsAt, someEvents, specAt } from '../support/any-funnel.ts'
 import { daysOf } from '../support/columns.ts'
-import { foldFunnel, foldFunnelUsers } from '../support/fold-funnel.ts'
+import { foldFunnel, foldFunnelUsers, readBy } from '../support/fold-funnel.ts'
 import { slowFunnelUsers } from '../support/funnel-oracle.ts'
 import { usersOf } from '../support/slow-chains.ts'
 
@@ -85,7 +85,7 @@ test('pages of any size add up to the whole', () => {
       const { openGroup } = declareFunnelUsers(asked)
       const pageAfter = (after: AfterUser | null, count: number) => {
         const group = openGroup(users.length)
-        for (const day of daysOf(events, propertiesOf(spec), users)) group.fold(day)
+        for (const day of daysOf(events, readBy(spec), users)) group.fold(day)
         return group.close(after, count)
       }
       const all = pageAfter(null, Infinity)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { propertiesOf, type FunnelSpec } from '../../src/analysis/funnel-spec.ts'
+import type { FunnelSpec } from '../../src/analysis/funnel-spec.ts'
 import { declareFunnel } from '../../src/analysis/funnel.ts'
 import type { FunnelCounts } from '../../src/analysis/tally.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type Scale,
 } from '../support/any-funnel.ts'
 import { daysOf, type TestEvent } from '../support/columns.ts'
-import { foldFunnel, told } from '../support/fold-funnel.ts'
+import { foldFunnel, readBy, told } from '../support/fold-funnel.ts'
 import { slowFunnel } from '../support/funnel-oracle.ts'
 import { usersOf } from '../support/slow-chains.ts'
 
@@ -172,7 +172,7 @@ test('spreading the users over fold groups changes nothing', () => {
       const foldGroup = (user: string) => {
         const group = openGroup(1)
         const ofUser = events.filter((event) => event.user === user)
-        for (const day of daysOf(ofUser, propertiesOf(spec), [user])) group.fold(day)
+        for (const day of daysOf(ofUser, readBy(spec), [user])) group.fold(day)
         return group.close()
       }
       const merged = usersOf(events).map(foldGroup).reduce(merge, empty())

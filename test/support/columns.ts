@@ -13,13 +13,13 @@ export interface TestEvent {
 }
 
 /**
- * Returns events as the days of one fold group, in ascending order. A run has a column for each of `paths`
+ * Returns events as the days of one fold group, in ascending order. A run has a column for each of its name's `paths`
  * that any of its events has. Runs are in the order of their first event, and sorted by time only, so that
  * events of equal time stay in the order given. `users` names the positions.
  */
 export function daysOf(
   events: readonly TestEvent[],
-  paths: readonly string[],
+  pathsOf: (eventName: string) => readonly string[],
   users: readonly string[],
 ): DayRuns[] {
   const byDay = grouped(events, ({ timeMs }) => Math.floor(timeMs / DAY_MS))
@@ -28,7 +28,7 @@ export function daysOf(
     .map(([day, ofDay]) => ({
       day,
       runs: [...grouped(ofDay, ({ event, part = 0 }) => `${part} ${event}`).values()].map((ofRun) =>
-        runOf(ofRun, day, paths, users),
+        runOf(ofRun, day, pathsOf(ofRun[0]!.event), users),
       ),
     }))
 }

@@ -5,11 +5,14 @@ import type { FunnelCounts } from '../../src/analysis/tally.ts'
 import { daysOf, type TestEvent } from './columns.ts'
 import { usersOf } from './slow-chains.ts'
 
+/** Which properties are read of the events of a name: no more than a question asks for. */
+export const readBy = (spec: FunnelSpec) => (eventName: string) => propertiesOf(spec, eventName)
+
 /** Counts a funnel with the code under test: one fold group, day by day. */
 export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): FunnelCounts {
   const users = usersOf(events)
   const group = declareFunnel(spec).openGroup(users.length)
-  for (const day of daysOf(events, propertiesOf(spec), users)) group.fold(day)
+  for (const day of daysOf(events, readBy(spec), users)) group.fold(day)
   return group.close()
 }
 
@@ -17,7 +20,7 @@ export function foldFunnel(spec: FunnelSpec, events: readonly TestEvent[]): Funn
 export function foldFunnelUsers(asked: UsersAsked, events: readonly TestEvent[]) {
   const users = usersOf(events)
   const group = declareFunnelUsers(asked).openGroup(users.length)
-  for (const day of daysOf(events, propertiesOf(asked.spec), users)) group.fold(day)
+  for (const day of daysOf(events, readBy(asked.spec), users)) group.fold(day)
   return group
     .close(null, Infinity)
     .map(({ user, enteredMs, reachedMs }) => ({ user: users[user]!, enteredMs, reachedMs }))

@@ -2,14 +2,14 @@ import assert from 'node:assert'
 import { readFileSync } from 'node:fs'
 import type { Condition, Op } from '../../src/analysis/condition.ts'
 import {
-  BREAKDOWN_LIMIT_DEFAULT,
   PLAIN,
   type FunnelBreakdown,
   type FunnelSpec,
   type FunnelStep,
 } from '../../src/analysis/funnel-spec.ts'
 import type { EventMatcher } from '../../src/analysis/step-mask.ts'
-import type { Value } from '../../src/segment/columns.ts'
+import { SESSION_ID_PATH, type Value } from '../../src/segment/columns.ts'
+import { BREAKDOWN_LIMIT_DEFAULT } from '../../src/wire/funnel-query.ts'
 import type { TestEvent } from './columns.ts'
 
 /** A funnel as it is asked for over HTTP. */
@@ -21,8 +21,9 @@ export interface FunnelRequest {
   readonly to: number
   readonly rangeBounds?: 'entry' | 'all'
   readonly order?: FunnelSpec['order']
+  readonly entry?: FunnelSpec['entry']
   readonly exclude?: readonly (MatcherRequest & { afterStep?: number; beforeStep?: number })[]
-  readonly count?: 'attempts' | { readonly property: string }
+  readonly count?: FunnelSpec['count'] | { readonly property: string }
   readonly hold?: readonly string[]
   readonly breakdown?: {
     readonly property: string
@@ -50,6 +51,8 @@ interface MatcherRequest {
 
 export interface FunnelCase {
   readonly id: string
+  /** What the case shows, in the words of api.md. */
+  readonly says?: string
   /** In order of arrival. Times may be before 1970. */
   readonly events: readonly TestEvent[]
   readonly funnel: FunnelRequest
@@ -91,13 +94,14 @@ export function expectsTimes({ expectedMeanMs, expectedHistogram }: FunnelCase):
 /** Returns the checked form of a request, whatever it counts; fails for a field that it does not know. */
 export function specOf(worked: FunnelCase): FunnelSpec {
   const { steps, windowMs, from, to, rangeBounds = 'entry', ...asked } = worked.funnel
-  const { breakdown, count, order = 'ordered', exclude = [], hold = [], ...unknown } = asked
+  const { breakdown, count, exclude = [], hold = [], ...ways } = asked
+  const { order = 'ordered', entry = 'best', ...unknown } = ways
   assert.deepEqual(unknown, {})
   return {
     ...PLAIN,
-    ...{ steps: steps.map(stepOf), windowMs, order, hold },
+    ...{ steps: steps.map(stepOf), windowMs, order, entry, hold },
     ...{ entryStartMs: from, entryEndMs: to, lastEndMs: rangeBounds === 'all' ? to : Infinity },
-    count: count === 'attempts' ? 'attempts' : 'users',
+    count: typeof count === 'string' ? count : 'users',
     exclude: exclude.map(({ event, where = [], afterStep = 1, beforeStep = 2, ...unknown }) => {
       assert.deepEqual(unknown, {})
       return {
@@ -115,9 +119,9 @@ export function specOf(worked: FunnelCase): FunnelSpec {
   }
 }
 
-/** A case as test/cases holds it: events as [user, event, timeMs, properties], a range only if it matters. */
+/** A case as test/cases holds it: events as [user, event, timeMs, properties, session id], a range only if it matters. */
 interface RawCase extends Omit<FunnelCase, 'events' | 'funnel'> {
-  readonly events: readonly [string, string, number, Record<string, Value>?][]
+  readonly events: readonly [string, string, number, Record<string, Value>?, string?][]
   readonly funnel: Omit<FunnelRequest, 'from' | 'to'> & { from?: number; to?: number }
 }
 
@@ -132,8 +136,9 @@ function toCase({ events, funnel, ...rest }: RawCase): FunnelCase {
   const times = events.map(([, , timeMs]) => timeMs)
   return {
     ...rest,
-    events: events.map(([user, event, timeMs, properties = {}]) => ({
-      ...{ user, event, timeMs, properties },
+    events: events.map(([user, event, timeMs, properties, sessionId]) => ({
+      ...{ user, event, timeMs },
+      properties: { ...properties, ...(sessionId && { [SESSION_ID_PATH]: sessionId }) },
     })),
     funnel: { from: Math.min(0, ...times), to: Math.max(0, ...times) + 1, ...funnel },
   }

@@ -308,9 +308,14 @@ function furthestOf(chain: Chain): number {
   return chain.at(-1)!.step
 }
 
-/** The furthest first; with the most steps; with the earliest ones; then each step in turn as early, its text as small. */
+/**
+ * The furthest first; with the most steps; with the earliest ones; then each step in turn as early; then the text of
+ * each that is asked about as small.
+ */
 function comparing(spec: FunnelSpec): (a: Chain, b: Chain) => number {
   const steps = spec.steps.map((_, step) => step)
+  const { attribution, step: asked } = spec.breakdown ?? { attribution: 'first', step: 0 }
+  const valued = attribution === 'step' && spec.order !== 'any' ? [asked] : steps
   const timeAt = (chain: Chain, step: number) =>
     chain.find((link) => link.step === step)?.event.timeMs ?? 0
   const textAtStep = (chain: Chain, step: number) =>
@@ -318,7 +323,7 @@ function comparing(spec: FunnelSpec): (a: Chain, b: Chain) => number {
   return (a, b) =>
     compareSteps(a, b) ||
     steps.reduce((order, step) => order || timeAt(a, step) - timeAt(b, step), 0) ||
-    steps.reduce(
+    valued.reduce(
       (order, step) => order || compareMissingLast(textAtStep(a, step), textAtStep(b, step)),
       0,
     )

@@ -1,13 +1,31 @@
 import { expect, test } from 'vitest'
 import { declareFunnel } from '../../../src/analysis/funnel.ts'
-import { caseIds, runnableCases, specOf, WAITING } from '../../support/funnel-cases.ts'
+import {
+  caseIds,
+  runnableCases,
+  specOf,
+  WAITING,
+  type FunnelCase,
+} from '../../support/funnel-cases.ts'
 import { foldFunnel } from '../../support/fold-funnel.ts'
-import { byValue } from '../../support/funnel-oracle.ts'
+import { byValue, slowFunnel } from '../../support/funnel-oracle.ts'
+
+const eventsOf = ({ events, funnel: { count } }: FunnelCase) =>
+  typeof count === 'object' ? byValue(events, count.property) : events
+
+/** The oracle tries every chain. */
+const SLOW_EVENTS_MAX = 20
+
+test.each(runnableCases().filter(({ events }) => events.length <= SLOW_EVENTS_MAX))(
+  '$id is what the oracle says, too',
+  (worked) => {
+    expect(slowFunnel(specOf(worked), eventsOf(worked)).users).toEqual(worked.expected)
+  },
+)
 
 test.each(runnableCases())('$id is answered as worked out', (worked) => {
   const spec = specOf(worked)
-  const { count } = worked.funnel
-  const events = typeof count === 'object' ? byValue(worked.events, count.property) : worked.events
+  const events = eventsOf(worked)
   const { steps, breakdown, timeToConvert } = declareFunnel(spec).result(foldFunnel(spec, events))
   expect(steps.map(({ users }) => users)).toEqual(worked.expected)
   const { expectedBreakdown, expectedMeanMs, expectedMedianMs, expectedHistogram } = worked

@@ -133,6 +133,39 @@ test('32 steps are told apart, one after the other and all at one moment', () =>
   expect(foldFunnel(spec, atOnce)).toEqual(all)
 })
 
+test.each([
+  {},
+  { order: 'strict' },
+  { count: 'attempts' },
+  { entry: 'first', timeToConvert: true },
+  { breakdown: { property: 'k', attribution: 'step', step: 31, limit: 1 } },
+  { breakdown: { property: 'k', attribution: 'every', step: 0, limit: 1 } },
+] as const)('32 steps, some of them optional, and 32 exclusions are told apart: %j', (more) => {
+  const names = Array.from({ length: 32 }, (_, step) => `S${step + 1}`)
+  const steps = names.map((name, step) => ({ ...named(name), isOptional: [1, 29].includes(step) }))
+  const exclude = names.map((_, index) => ({
+    ...{ matchers: [{ eventName: `X${index}`, where: [] }], afterStep: 30, beforeStep: 31 },
+  }))
+  const spec = aSpec({ steps, exclude, ...more })
+  const usersOf = (events: TestEvent[]) => foldFunnel(spec, events).users
+  const inOrder = names.map((name, step) => anEvent(name, 10 * step, 'x'))
+  const atOnce = inOrder.toReversed().map((event) => ({ ...event, timeMs: 7 }))
+  expect(usersOf(inOrder)).toEqual(names.map(() => 1))
+  expect(usersOf(atOnce)).toEqual(names.map(() => 1))
+  const reached = 'count' in more ? [...names.slice(1).map(() => 1), 0] : names.map(() => 0)
+  expect(usersOf([...inOrder, anEvent('X31', 305, 'x')])).toEqual(reached)
+})
+
+test('32 steps in any order are told apart, one after the other and all at one moment', () => {
+  const names = Array.from({ length: 32 }, (_, step) => `S${step + 1}`)
+  const spec = aSpec({ steps: names.map((name) => named(name)), order: 'any' })
+  for (const spreadMs of [1, 0]) {
+    const events = names.toReversed().map((name, at) => anEvent(name, at * spreadMs))
+    expect(foldFunnel(spec, events).users).toEqual(names.map(() => 1))
+    expect(foldFunnel(spec, events.slice(1)).users).toEqual([...names.slice(1).map(() => 1), 0])
+  }
+})
+
 test('a user with 50,000 entries within one window, or at one moment, is counted', () => {
   const spec = aSpec({
     steps: [named('A'), named('A', 'B'), named('B'), named('A')],
@@ -147,6 +180,17 @@ test('a user with 50,000 entries within one window, or at one moment, is counted
       ...{ breakdown: ofValues([['v0', [1, 1, 1, 1]]]), trend: null },
     })
   }
+})
+
+test('a user with 50,000 events is counted in time where most of them lead nowhere', () => {
+  const repeats = (event: string) =>
+    Array.from({ length: 50_000 }, (_, n) => anEvent(event, n, `v${n}`))
+  const windowMs = 100_000
+  // Each entry has all steps in its window, and the last event is one of two of them.
+  const any = aSpec({ steps: [named('A'), named('A'), named('B')], windowMs, order: 'any' })
+  expect(foldFunnel(any, [...repeats('B'), anEvent('A', 60_000)]).users).toEqual([1, 1, 0])
+  const every = aSpec({ windowMs, breakdown: { ...byK, attribution: 'every' } })
+  expect(foldFunnel(every, repeats('A')).breakdown!.size).toBe(50_000)
 })
 
 const aRun = (eventName: string, times: number[], users: number[]) => ({
