@@ -1,5 +1,6 @@
 import assert from 'node:assert'
 import { compareTexts } from './condition.ts'
+import { momentRows } from './moment-rows.ts'
 import type { Moments } from './moments.ts'
 import { bitOf, lowestStep } from './step-bits.ts'
 
@@ -16,22 +17,6 @@ export function openTieValues(texts: readonly (string | null)[]) {
     return compareTexts(texts[a]!, texts[b]!)
   }
 
-  /** Returns rows of a moment by their values; of those alike, no more than can be needed. */
-  function candidates({ events, from }: Moments, at: number, steps: number): number[] {
-    const alike = new Map<string, number>()
-    const rows: number[] = []
-    for (let row = from[at]!; row < from[at + 1]!; row++) {
-      const own = events.mask[row]! & steps
-      if (own === 0) continue
-      const key = `${own} ${events.code[row]!}`
-      const count = alike.get(key) ?? 0
-      if (count === STEPS_MAX) continue
-      alike.set(key, count + 1)
-      rows.push(row)
-    }
-    return rows.sort((a, b) => comesFirst(events.code[a]!, events.code[b]!))
-  }
-
   return {
     comesFirst,
 
@@ -42,7 +27,7 @@ export function openTieValues(texts: readonly (string | null)[]) {
         code[lowestStep(steps)] = events.code[from[at]!]!
         return
       }
-      const rows = candidates(moments, at, steps)
+      const rows = momentRows(moments, at, steps, comesFirst)
       const chosen = new Map<number, number>()
       const canBe = (step: number, row: number): boolean =>
         (events.mask[row]! & bitOf(step)) !== 0 &&
@@ -62,8 +47,6 @@ export function openTieValues(texts: readonly (string | null)[]) {
     },
   }
 }
-
-const STEPS_MAX = 32
 
 /** Whether the steps of a mask can be given to distinct rows: by augmenting paths (Kuhn 1955). */
 function areMatchable(

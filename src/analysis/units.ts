@@ -114,9 +114,9 @@ export function openUnits(spec: FunnelSpec) {
 /** Above what combinations of held values are numbered with. */
 const HELD_MAX = 2 ** 27
 
-type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
+export type Columns = { -readonly [Name in keyof UnitEvents]: UnitEvents[Name] }
 
-function openColumns(rowCount: number): Columns {
+export function openColumns(rowCount: number): Columns {
   const column = () => new Uint32Array(rowCount)
   return {
     timeMs: new Float64Array(rowCount),

@@ -8,6 +8,7 @@ import type { TextCodes } from './text-codes.ts'
 import { openTieValues } from './tie-values.ts'
 import { openUnits } from './units.ts'
 import type { UserRows } from './user-rows.ts'
+import { openValueUnits } from './value-units.ts'
 
 /** What a chain stands for: a unit of the whole, of a value of the breakdown, or of both. */
 export interface ChainPart {
@@ -32,7 +33,7 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const isValueAsked = breakdown !== null && !isEvery
   const findChains = openSearch(spec, isValueAsked ? texts : null, areTimesAsked || isValueAsked)
   const cut = openUnits(spec)
-  let masked = new Uint32Array(0)
+  const cutValues = openValueUnits(spec)
   let take: TakeChain = () => undefined
   const takeWhole = isValueAsked
     ? (chain: Chain) => take(chain, valueOf(breakdown, chain), BOTH)
@@ -40,21 +41,10 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
 
   function takeUnit(events: UnitEvents, from: number, to: number): void {
     findChains(events, from, to, takeWhole)
-    if (isEvery) takeValues(events, from, to)
-  }
-
-  /** Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. */
-  function takeValues(events: UnitEvents, from: number, to: number): void {
-    if (masked.length < to) masked = new Uint32Array(2 * to)
-    const codes = new Set<number>()
-    for (let row = from; row < to; row++) if (events.mask[row] !== 0) codes.add(events.code[row]!)
-    for (const code of codes) {
-      for (let row = from; row < to; row++)
-        masked[row] = events.code[row] === code ? events.mask[row]! : 0
-      const { timeMs, excluded } = events
-      const ofCode = { timeMs, excluded, mask: masked, code: events.code }
-      findChains(ofCode, from, to, (chain) => take(chain, code, VALUE))
-    }
+    if (!isEvery) return
+    cutValues(events, from, to, (code, ofCode, end) =>
+      findChains(ofCode, 0, end, (chain) => take(chain, code, VALUE)),
+    )
   }
 
   return (rows: UserRows, from: number, to: number, takeChain: TakeChain): void => {
