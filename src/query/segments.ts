@@ -29,6 +29,13 @@ export interface SegmentAmounts extends LoadAmounts {
   foldMs: number
 }
 
+/** What is done with a unit. */
+interface UnitFold {
+  readonly question: FoldQuestion
+  readonly leftOutOf: LeftOutOf
+  readonly signal: AbortSignal
+}
+
 export type Segments = ReturnType<typeof openSegments>
 
 /**
@@ -85,12 +92,14 @@ export function openSegments(dependencies: {
   async function foldUnit(
     loaded: readonly LoadedSection[],
     unit: Unit,
-    { question, leftOutOf }: { readonly question: FoldQuestion; readonly leftOutOf: LeftOutOf },
+    { question, leftOutOf, signal }: UnitFold,
     amounts: SegmentAmounts,
   ): Promise<FunnelCounts[]> {
     const { shares, rowCount, ...task } = sharesOf(loaded, unit, leftOutOf)
     const folded = await Promise.all(
-      shares.map((foldGroups) => pool.fold({ kind: 'fold', question, foldGroups, ...task })),
+      shares.map((foldGroups) =>
+        pool.fold({ kind: 'fold', question, foldGroups, ...task }, signal),
+      ),
     )
     amounts.events += rowCount
     for (const { foldMs } of folded) amounts.foldMs += foldMs / pool.threadCount
@@ -121,9 +130,9 @@ export function openSegments(dependencies: {
 
   const foldValues = openValuePasses({
     ...{ pool, load, memoryBytesMax, eventsMax },
-    fold: (sections, question, amounts) =>
+    fold: (sections, { question, signal }, amounts) =>
       // Rows of users who are erased are not among these, nor of values that are not sampled.
-      foldUnit(sections, VALUES, { question, leftOutOf: () => NOBODY }, amounts),
+      foldUnit(sections, VALUES, { question, leftOutOf: () => NOBODY, signal }, amounts),
   })
 
   return {
@@ -161,7 +170,7 @@ export function openSegments(dependencies: {
         // The unit before is folded meanwhile. Its last folds leave threads free for the first of this one.
         const loaded = await loadUnit(unit)
         throwIfCancelled(read.signal)
-        const next = foldUnit(loaded, unit, { question, leftOutOf }, amounts)
+        const next = foldUnit(loaded, unit, { question, leftOutOf, signal: read.signal }, amounts)
         // Its failure is met when it is waited for, or not at all when the fold before it fails.
         next.catch(() => undefined)
         take(await folding)

@@ -33,7 +33,7 @@ export function openValuePasses(dependencies: {
   /** Folds sections that lie in one read group. */
   readonly fold: (
     sections: readonly LoadedSection[],
-    question: FoldQuestion,
+    asked: { readonly question: FoldQuestion; readonly signal: AbortSignal },
     amounts: SegmentAmounts,
   ) => Promise<FunnelCounts[]>
   readonly memoryBytesMax: number
@@ -108,7 +108,8 @@ export function openValuePasses(dependencies: {
       }
       throwIfCancelled(read.signal)
       const folded = { ...amounts, foldMs: 0 }
-      for (const part of await fold(placed, question, folded)) counts = funnel.merge(counts, part)
+      const parts = await fold(placed, { question, signal: read.signal }, folded)
+      for (const part of parts) counts = funnel.merge(counts, part)
       amounts.foldMs += folded.foldMs
     }
     return { counts, amounts }

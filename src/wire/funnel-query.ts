@@ -9,6 +9,8 @@ const CONDITIONS_MAX = 50
 const VALUES_MAX = 1_000
 /** A pattern is tried on every value that a property has, and costs more than any other condition. */
 export const PATTERNS_MAX = 20
+/** Each is tested on every value that its property has. */
+const CONDITIONS_IN_ALL_MAX = 1_000
 const EXCLUSIONS_MAX = 32
 const HELD_MAX = 8
 
@@ -189,6 +191,10 @@ export const FunnelFields = z
     path: ['steps'],
     message: `at most ${PATTERNS_MAX} conditions by matches`,
   })
+  .refine(
+    ({ steps, exclude }) => conditionsOf([...steps, ...exclude]).length <= CONDITIONS_IN_ALL_MAX,
+    { path: ['steps'], message: `at most ${CONDITIONS_IN_ALL_MAX} conditions in all` },
+  )
   .refine(({ window, windowMs }) => window === undefined || windowMs === undefined, {
     path: ['window'],
     message: 'give one of window and windowMs',
@@ -247,10 +253,13 @@ interface Conditioned {
   readonly anyOf?: readonly Pick<Conditioned, 'where'>[] | undefined
 }
 
-function patternCountOf(parts: readonly Conditioned[]): number {
-  const conditions = parts.flatMap(({ where, anyOf = [] }) => [
+function conditionsOf(parts: readonly Conditioned[]): Conditioned['where'][number][] {
+  return parts.flatMap(({ where, anyOf = [] }) => [
     ...where,
     ...anyOf.flatMap((alternative) => alternative.where),
   ])
-  return conditions.filter(({ op }) => op === 'matches').length
+}
+
+function patternCountOf(parts: readonly Conditioned[]): number {
+  return conditionsOf(parts).filter(({ op }) => op === 'matches').length
 }
