@@ -56,7 +56,7 @@ interface Best {
  * reached, and of these the ones that a chain without an excluded event has reached; each also among those chains
  * that can go on, which in strict order are few. Entries of equal state go on together until their windows end one
  * after the other (union-find, Tarjan 1975), so a user's many entries cost little more than one: linear in the events
- * times the states that differ, which are about as many as the steps.
+ * times the states that differ, which are about as many as the steps; where steps may be left out, up to their square.
  */
 export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: boolean) {
   const { stepCount, windowMs, entryEndMs, isStrict, optional, exclusions } = shape

@@ -12,6 +12,7 @@ import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
 import { retriedOnce } from './funnel.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import type { Pin, Pins } from './pins.ts'
 import type { RawEvents } from './raw-events.ts'
 import { listRowUsers } from './row-users.ts'
@@ -100,7 +101,7 @@ export function openFunnelUserLists(dependencies: {
       await rawEvents.forEachBucket(read, await rawEvents.plan(read), ({ days, userCount }) => {
         const group = funnel.openGroup(userCount)
         for (const day of days) group.fold(day)
-        counts = funnel.merge(counts, group.close())
+        counts = mergeBounded(funnel, counts, group.close())
       })
     else if (root !== null) {
       const question = { analysis: 'funnel', spec } as const

@@ -7,6 +7,7 @@ import { throwIfCancelled } from './cancel.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openLeftOut, type LeftOutOf } from './left-out.ts'
 import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import {
   planSegments,
   tooManyEvents,
@@ -163,7 +164,7 @@ export function openSegments(dependencies: {
       const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
       const take = (parts: readonly FunnelCounts[]) => {
-        for (const part of parts) counts = funnel.merge(counts, part)
+        for (const part of parts) counts = mergeBounded(funnel, counts, part)
       }
       let folding: Promise<FunnelCounts[]> = Promise.resolve([])
       for (const unit of plan.units) {

@@ -5,6 +5,7 @@ import { throwIfCancelled } from './cancel.ts'
 import { erasedRows } from './erased-places.ts'
 import type { FoldPool } from './fold-pool.ts'
 import type { Load, LoadedSection } from './load-sections.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import {
   neededBytes,
   tooManyEvents,
@@ -109,7 +110,7 @@ export function openValuePasses(dependencies: {
       throwIfCancelled(read.signal)
       const folded = { ...amounts, foldMs: 0 }
       const parts = await fold(placed, { question, signal: read.signal }, folded)
-      for (const part of parts) counts = funnel.merge(counts, part)
+      for (const part of parts) counts = mergeBounded(funnel, counts, part)
       amounts.foldMs += folded.foldMs
     }
     return { counts, amounts }

@@ -5,7 +5,7 @@ import { PLAIN, type FunnelSpec, type FunnelStep } from '../../../src/analysis/f
 import type { TestEvent } from '../../support/columns.ts'
 import { foldFunnel } from '../../support/fold-funnel.ts'
 
-const EVENTS = 30_000
+const EVENTS = 60_000
 /** What was quadratic took minutes; what is linear takes a tenth of this on a slow machine. */
 const TIME_MS_MAX = 15_000
 
