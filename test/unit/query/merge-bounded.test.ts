@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { PLAIN, type FunnelSpec } from '../../../src/analysis/funnel-spec.ts'
 import { declareFunnel } from '../../../src/analysis/funnel.ts'
 import { emptyTally, type FunnelCounts } from '../../../src/analysis/tally.ts'
-import { AppError } from '../../../src/error.ts'
+import type { AppError } from '../../../src/error.ts'
 import { mergeBounded } from '../../../src/query/merge-bounded.ts'
 
 const step = { matchers: [{ eventName: 'a', where: [] }], isOptional: false, firstTime: null }
