@@ -1,5 +1,5 @@
 import assert from 'node:assert'
-import { START, type Moments, type Moves } from './moments.ts'
+import { isTied, START, type Moments, type Moves } from './moments.ts'
 import { unbroken, type FoundChain, type SequenceShape } from './sequence.ts'
 import { bitOf, lowestStep } from './step-bits.ts'
 import type { TieValues } from './tie-values.ts'
@@ -42,6 +42,8 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
   /** The chain's steps. */
   const steps = new Int32Array(stepCount)
   let count = 0
+  /** By j + 1 (START: 0): up to which of the chain's steps all after the j-th can be had at one moment. */
+  const lastOf = new Int32Array(stepCount + 1)
   /** By moment from the entry's on: bit j is set if, with its first j + 1 steps, the chain can be completed later. */
   let completable = new Int32Array(16)
 
@@ -57,13 +59,32 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
       const isUncut = !isStrict || j === count - 1 || (moments.all[at]! & bit) !== 0
       if (isUncut && (allowed & bit) !== 0) furthest = j
     }
-    for (let to = j + 1, asked = 0; to < count; to++) {
-      const bit = bitOf(steps[to]!)
-      asked |= bit
-      if (!moves.canTake(moments, at, asked)) break
-      if ((after & bitOf(to)) !== 0 && (allowed & bit) !== 0) furthest = to
-    }
+    for (let to = isTied(moments, at) ? lastOf[j + 1]! : lastOfOne(moments, at, j); to > j; to--)
+      if ((after & bitOf(to)) !== 0 && (allowed & bitOf(steps[to]!)) !== 0) return to
     return furthest
+  }
+
+  function lastOfOne({ any }: Moments, at: number, j: number): number {
+    return j + 1 < count && (any[at]! & bitOf(steps[j + 1]!)) !== 0 ? j + 1 : j
+  }
+
+  /** With two pointers, since the last step never falls. Only for moments of several events. */
+  function writeLast(moments: Moments, at: number): void {
+    if (!isTied(moments, at)) return
+    let last = START
+    let asked = 0
+    for (let j = START; j < count; j++) {
+      if (last <= j) {
+        last = j
+        asked = 0
+      } else asked &= ~bitOf(steps[j]!)
+      for (; last + 1 < count; last++) {
+        const more = asked | bitOf(steps[last + 1]!)
+        if (!moves.canTake(moments, at, more)) break
+        asked = more
+      }
+      lastOf[j + 1] = last
+    }
   }
 
   function goBack(moments: Moments, entry: number, last: number): void {
@@ -73,6 +94,7 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
       completable[at - entry] = after
       if (moments.any[at] === 0 && moments.excluded[at] === 0 && !isStrict) continue
       let before = 0
+      writeLast(moments, at)
       for (let j = 0; j < count; j++)
         if (furthestAt(moments, at, j, after) !== CANNOT) before |= bitOf(j)
       after = before
@@ -111,6 +133,7 @@ export function openPaths(shape: SequenceShape, moves: Moves, tieValues: TieValu
     goBack(moments, entry, last)
     for (let at = entry, j = START; j < count - 1; at++) {
       assert(at <= last)
+      writeLast(moments, at)
       const next = furthestAt(moments, at, j, completable[at - entry]!)
       assert(next !== CANNOT)
       take(moments, at, j + 1, next)

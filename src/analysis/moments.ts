@@ -1,5 +1,6 @@
-import { ALL_STEPS, below, bitOf, lowestStep } from './step-bits.ts'
-import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
+import assert from 'node:assert'
+import { ALL_STEPS, below, bitOf, lowestStep, stepCountOf } from './step-bits.ts'
+import { canMatch, loadTieSet, matchStep, openTieSet, unmatchAll, unmatchStep } from './tie-set.ts'
 
 /** The events of a unit, in time order: what is looked for one chain, or for several. */
 export interface UnitEvents {
@@ -80,6 +81,11 @@ export function cutMoments(moments: Moments, events: UnitEvents, from: number, t
   moments.from[at + 1] = to
 }
 
+/** Whether a moment has several events. */
+export function isTied({ from }: Moments, at: number): boolean {
+  return from[at + 1]! - from[at]! > 1
+}
+
 /** Before the first step. */
 export const START = -1
 
@@ -89,11 +95,13 @@ export const START = -1
  */
 export function openMoves(stepCount: number, optional: number) {
   const tieSet = openTieSet(stepCount)
+  /** By p + 1, of the moment that is loaded: where a chain with step p can go to, once it is known. */
   const reachable = new Int32Array(stepCount + 1)
+  const isKnown = new Uint8Array(stepCount + 1)
+  /** By p + 1 and q: the answers of `taken`; 0 where it was not asked yet. */
+  const takenSteps = new Int32Array((stepCount + 1) * stepCount)
   let rows = new Int32Array(0)
   let loaded: { moments: Moments; at: number } | null = null
-  let isKnown = 0
-  let isStartKnown = false
 
   /** The steps that must have an event if a chain goes from p to q. */
   const neededFor = (p: number, q: number) => (below(q) & ~below(p + 1) & ~optional) | bitOf(q)
@@ -105,27 +113,45 @@ export function openMoves(stepCount: number, optional: number) {
     for (let row = from; row < to; row++) rows[row - from] = row
     loadTieSet(tieSet, moments.events.mask, rows, { from: 0, to: to - from })
     loaded = { moments, at }
-    isKnown = 0
-    isStartKnown = false
+    isKnown.fill(0)
+    takenSteps.fill(0)
   }
 
   function tiedFrom(moments: Moments, at: number, p: number): number {
     load(moments, at)
-    const known = p === START ? isStartKnown : (isKnown & bitOf(p)) !== 0
-    if (known) return reachable[p + 1]!
-    let found = 0
-    for (let rest = moments.any[at]! & ~below(p + 1); rest !== 0; rest &= rest - 1) {
-      const q = lowestStep(rest)
-      const needed = neededFor(p, q)
-      if ((needed & ~moments.any[at]!) === 0 && canMatch(tieSet, needed)) found |= bitOf(q)
+    if (isKnown[p + 1] === 0) {
+      reachable[p + 1] = reachableFrom(moments.any[at]!, p)
+      isKnown[p + 1] = 1
     }
-    reachable[p + 1] = found
-    if (p === START) isStartKnown = true
-    else isKnown |= bitOf(p)
+    return reachable[p + 1]!
+  }
+
+  /** Goes up from step p, with an event for each step that a chain cannot leave out. */
+  function reachableFrom(any: number, p: number): number {
+    unmatchAll(tieSet)
+    let found = 0
+    for (let q = p + 1; q < stepCount; q++) {
+      const canLeaveOut = (optional & bitOf(q)) !== 0
+      if ((any & bitOf(q)) !== 0 && matchStep(tieSet, q)) {
+        found |= bitOf(q)
+        if (canLeaveOut) unmatchStep(tieSet, q)
+      } else if (!canLeaveOut) break
+    }
     return found
   }
 
-  const isTied = (moments: Moments, at: number) => moments.from[at + 1]! - moments.from[at]! > 1
+  function tiedTaken(any: number, p: number, q: number): number {
+    let steps = neededFor(p, q)
+    assert(canMatch(tieSet, steps))
+    const left = optional & below(q) & ~below(p + 1) & any
+    let count = stepCountOf(steps)
+    for (let rest = left; rest !== 0 && count < tieSet.keptCount; rest &= rest - 1) {
+      if (!matchStep(tieSet, lowestStep(rest))) continue
+      steps |= rest & -rest
+      count++
+    }
+    return steps
+  }
 
   /** Returns the steps that a chain with step p (START: none) can go to. */
   function from(moments: Moments, at: number, p: number): number {
@@ -156,17 +182,11 @@ export function openMoves(stepCount: number, optional: number) {
       return found
     },
 
-    /** Returns the most steps that a chain takes on its way from p to q, those before q as early as possible. */
+    /** Returns the most steps that a chain takes on its way from p to q, which it can go to: those before q as early as possible. */
     taken(moments: Moments, at: number, p: number, q: number): number {
-      let steps = neededFor(p, q)
-      if (optional === 0 || !isTied(moments, at)) return steps
+      if (optional === 0 || !isTied(moments, at)) return neededFor(p, q)
       load(moments, at)
-      const left = optional & below(q) & ~below(p + 1) & moments.any[at]!
-      for (let rest = left; rest !== 0; rest &= rest - 1) {
-        const more = steps | (rest & -rest)
-        if (canMatch(tieSet, more)) steps = more
-      }
-      return steps
+      return (takenSteps[(p + 1) * stepCount + q]! ||= tiedTaken(moments.any[at]!, p, q))
     },
 
     /** Whether the steps of a mask can be given to distinct events. */

@@ -1,3 +1,4 @@
+import { openBestSteps } from './best-steps.ts'
 import type { FunnelSpec } from './funnel-spec.ts'
 import { START, type Moments, type Moves } from './moments.ts'
 import { below, bitOf, hasMoreSteps, highestStep, lowestStep } from './step-bits.ts'
@@ -39,6 +40,8 @@ const ENTRY = 1
 const NONE = -1
 /** So many entries of a unit are followed one after the other: most units have few. */
 const ONE_BY_ONE_MAX = 4
+/** So many states are compared pair by pair. */
+const COMPARED_MAX = 8
 
 /** The best chain found so far. */
 interface Best {
@@ -54,7 +57,7 @@ interface Best {
  * reached, and of these the ones that a chain without an excluded event has reached; each also among those chains
  * that can go on, which in strict order are few. Entries of equal state go on together until their windows end one
  * after the other (union-find, Tarjan 1975), so a user's many entries cost little more than one: linear in the events
- * times the states that differ, which are about as many as the steps.
+ * times the states that differ, which are about as many as the steps; where steps may be left out, up to their square.
  */
 export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: boolean) {
   const { stepCount, windowMs, entryEndMs, isStrict, optional, exclusions } = shape
@@ -66,6 +69,7 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
   /** Which entry's state an entry has: itself, or another. */
   let parent = new Int32Array(16)
   let waiting = new Int32Array(16)
+  const noteBest = openBestSteps(shape, moves)
 
   /** Returns the steps whose chains meet an excluded event unless they go on. */
   function brokenAt(excluded: number): number {
@@ -112,30 +116,9 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
     const cleanOpen = state[base + CLEAN_OPEN]!
     const clean = state[base + CLEAN]! & ~broken
     const cleanGained = cleanGains(moments, at, cleanOpen, broken)
-    if (optional !== 0) noteBest(base, moments, at, { clean, cleanGained, cleanOpen })
+    if (optional !== 0) noteBest(state, base + BEST, moments, at, { clean, cleanGained, cleanOpen })
     state[base + CLEAN] = clean | cleanGained
     state[base + CLEAN_OPEN] = cleanGained | (cleanOpen & stays & ~broken)
-  }
-
-  /** The last step first, so that one moment's events are not taken twice. */
-  function noteBest(
-    base: number,
-    moments: Moments,
-    at: number,
-    { clean, cleanGained, cleanOpen }: { clean: number; cleanGained: number; cleanOpen: number },
-  ): void {
-    for (let step = stepCount - 1; step >= 0; step--) {
-      const bit = bitOf(step)
-      let best = (clean & bit) === 0 ? 0 : state[base + BEST + step]!
-      if ((cleanGained & bit) !== 0)
-        for (let rest = cleanOpen & below(step); rest !== 0; rest &= rest - 1) {
-          const from = lowestStep(rest)
-          if ((cleanFrom(moments, at, from) & bit) === 0) continue
-          const taken = state[base + BEST + from]! | moves.taken(moments, at, from, step)
-          if (hasMoreSteps(taken, best)) best = taken
-        }
-      state[base + BEST + step] = best
-    }
   }
 
   function takenAt(base: number, step: number): number {
@@ -148,26 +131,44 @@ export function openSequences(shape: SequenceShape, moves: Moves, isOnlyFirst: b
     return at
   }
 
+  function hashOf(entry: number): number {
+    let hash = 0
+    for (let word = entry * width; word < (entry + 1) * width; word++)
+      hash = Math.imul(hash ^ state[word]!, 0x01000193)
+    return hash
+  }
+
   function areEqual(a: number, b: number): boolean {
     for (let word = 0; word < width; word++)
       if (state[a * width + word] !== state[b * width + word]) return false
     return true
   }
 
-  /** Lets states that have become equal go on as one; drops those that no entry waits for. */
+  /**
+   * Lets states that have become equal go on as one. Drops those that no entry waits for, and those whose chains have
+   * all met an excluded event.
+   */
   function joinEqual(active: number[]): void {
+    const byHash = active.length > COMPARED_MAX ? new Map<number, number>() : null
     let end = 0
     for (const entry of active) {
-      if (waiting[entry] === 0) continue
-      let same = 0
-      while (same < end && !areEqual(active[same]!, entry)) same++
-      if (same === end) active[end++] = entry
-      else {
-        parent[entry] = active[same]!
-        waiting[active[same]!]! += waiting[entry]!
+      if (waiting[entry] === 0 || state[entry * width + CLEAN] === 0) continue
+      const same = byHash === null ? amongFirst(active, end, entry) : byHash.get(hashOf(entry))
+      if (same !== undefined && areEqual(same, entry)) {
+        parent[entry] = same
+        waiting[same]! += waiting[entry]!
+        continue
       }
+      byHash?.set(hashOf(entry), entry)
+      active[end++] = entry
     }
     active.length = end
+  }
+
+  /** Returns which of the first `end` has the state of an entry. */
+  function amongFirst(active: readonly number[], end: number, entry: number): number | undefined {
+    for (let at = 0; at < end; at++) if (areEqual(active[at]!, entry)) return active[at]
+    return undefined
   }
 
   /** Takes the chains of an entry whose window is over, if they are better than what was found. */

@@ -60,11 +60,11 @@ export function loadTieSet(
  * call. Two pointers: at most 2 × stepCount searches.
  */
 export function firstSteps(set: TieSet, stepCount: number): Uint8Array {
-  clear(set)
+  unmatchAll(set)
   let first = 0
   for (let step = 0; step < stepCount; step++) {
-    while (first <= step && !match(set, step)) {
-      if (first < step) set.stepOf[set.eventOf[first]!] = FREE
+    while (first <= step && !matchStep(set, step)) {
+      if (first < step) unmatchStep(set, first)
       first++
     }
     set.first[step] = first
@@ -74,10 +74,28 @@ export function firstSteps(set: TieSet, stepCount: number): Uint8Array {
 
 /** Whether the steps of a mask can be given to distinct events of the set. */
 export function canMatch(set: TieSet, steps: number): boolean {
-  clear(set)
+  unmatchAll(set)
   for (let rest = steps; rest !== 0; rest &= rest - 1)
-    if (!match(set, lowestStep(rest))) return false
+    if (!matchStep(set, lowestStep(rest))) return false
   return true
+}
+
+/** Takes their events from all steps. */
+export function unmatchAll(set: TieSet): void {
+  set.stepOf.fill(FREE, 0, set.keptCount)
+  set.seenIn.fill(0, 0, set.keptCount)
+  set.search = 0
+}
+
+/** Gives one more step an event, moving others where it must; false, and nothing changes, where it cannot be done. */
+export function matchStep(set: TieSet, step: number): boolean {
+  set.search++
+  return augment(set, step)
+}
+
+/** Takes its event from a step that has one. */
+export function unmatchStep(set: TieSet, step: number): void {
+  set.stepOf[set.eventOf[step]!] = FREE
 }
 
 // Where a step has as many events as there are steps, one of them is free whatever the others take. So an
@@ -90,18 +108,6 @@ function isNeeded({ keptOf, stepCount }: TieSet, mask: number): boolean {
 
 function countSteps({ keptOf }: TieSet, mask: number): void {
   for (let rest = mask; rest !== 0; rest &= rest - 1) keptOf[lowestStep(rest)]!++
-}
-
-function clear(set: TieSet): void {
-  set.stepOf.fill(FREE, 0, set.keptCount)
-  set.seenIn.fill(0, 0, set.keptCount)
-  set.search = 0
-}
-
-/** Gives a step to an event, moving others where it must; false where it cannot be done. */
-function match(set: TieSet, step: number): boolean {
-  set.search++
-  return augment(set, step)
 }
 
 function augment(set: TieSet, step: number): boolean {

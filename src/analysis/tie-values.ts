@@ -1,5 +1,6 @@
 import assert from 'node:assert'
 import { compareTexts } from './condition.ts'
+import { momentRows } from './moment-rows.ts'
 import type { Moments } from './moments.ts'
 import { lowestStep } from './step-bits.ts'
 import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
@@ -23,22 +24,6 @@ export function openTieValues(
     return compareTexts(texts[a]!, texts[b]!)
   }
 
-  /** Returns rows of a moment by their values; of those alike, no more than can be needed. */
-  function candidates({ events, from }: Moments, at: number, steps: number): number[] {
-    const alike = new Map<string, number>()
-    const rows: number[] = []
-    for (let row = from[at]!; row < from[at + 1]!; row++) {
-      const own = events.mask[row]! & steps
-      if (own === 0) continue
-      const key = `${own} ${events.code[row]!}`
-      const count = alike.get(key) ?? 0
-      if (count === stepCount) continue
-      alike.set(key, count + 1)
-      rows.push(row)
-    }
-    return rows.sort((a, b) => comesFirst(events.code[a]!, events.code[b]!))
-  }
-
   return {
     comesFirst,
 
@@ -49,7 +34,7 @@ export function openTieValues(
         code[lowestStep(steps)] = events.code[from[at]!]!
         return
       }
-      const rows = candidates(moments, at, steps)
+      const rows = momentRows(moments, at, steps, comesFirst)
       const codes = rows.map((row) => events.code[row]!)
       const all = Int32Array.from(rows.keys())
       let masks = Uint32Array.from(rows, (row) => events.mask[row]! & steps)

@@ -1,13 +1,14 @@
 import { openAnyOrder } from './any-order.ts'
 import { openPaths, type Chain, type PathAsked } from './chain-path.ts'
 import type { FunnelBreakdown, FunnelSpec } from './funnel-spec.ts'
-import { cutMoments, openMoments, openMoves, openUnitEvents, type UnitEvents } from './moments.ts'
+import { cutMoments, openMoments, openMoves, type UnitEvents } from './moments.ts'
 import { openSequences, sequenceShapeOf, type FoundChain } from './sequence.ts'
 import { ALL_STEPS, bitOf, highestStep, lowestStep } from './step-bits.ts'
 import type { TextCodes } from './text-codes.ts'
 import { openTieValues, type TieValues } from './tie-values.ts'
 import { openUnits } from './units.ts'
 import type { UserRows } from './user-rows.ts'
+import { openValueUnits } from './value-units.ts'
 
 /** What a chain stands for: a unit of the whole, of a value of the breakdown, or of both. */
 export interface ChainPart {
@@ -36,9 +37,7 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
   const asked = areTimesAsked ? 'all' : isValueAsked ? valueAskedOf(breakdown) : 'nothing'
   const findChains = openSearch(spec, tieValues, asked)
   const cut = openUnits(spec)
-  // Whatever value it holds, it may void or cut the chains of each.
-  const areOthersMet = spec.exclude.length > 0 || spec.order === 'strict'
-  let ofValue = openUnitEvents(0)
+  const cutValues = openValueUnits(spec)
   let take: TakeChain = () => undefined
   const takeWhole = isValueAsked
     ? (chain: Chain) => take(chain, valueOf(breakdown, chain), BOTH)
@@ -46,34 +45,10 @@ export function openUserChains(spec: FunnelSpec, texts: TextCodes, areTimesAsked
 
   function takeUnit(events: UnitEvents, from: number, to: number): void {
     findChains(events, from, to, takeWhole)
-    if (isEvery) takeValues(events, from, to)
-  }
-
-  /**
-   * Each value has a funnel of the step events that hold it; what is excluded or in between may hold any. Linear in the
-   * events; in the events times the values where others than a value's own are looked at.
-   */
-  function takeValues(events: UnitEvents, from: number, to: number): void {
-    const { timeMs, mask, excluded, code } = events
-    const rowsByCode = new Map<number, number[]>()
-    const all: number[] = []
-    for (let row = from; row < to; row++) {
-      all.push(row)
-      if (mask[row] === 0) continue
-      const own = rowsByCode.get(code[row]!)
-      if (own === undefined) rowsByCode.set(code[row]!, [row])
-      else own.push(row)
-    }
-    if (ofValue.timeMs.length < to - from) ofValue = openUnitEvents(2 * (to - from))
-    for (const [value, own] of rowsByCode) {
-      const met = areOthersMet ? all : own
-      met.forEach((row, at) => {
-        ofValue.timeMs[at] = timeMs[row]!
-        ofValue.mask[at] = code[row] === value ? mask[row]! : 0
-        ofValue.excluded[at] = excluded[row]!
-      })
-      findChains(ofValue, 0, met.length, (chain) => take(chain, value, VALUE))
-    }
+    if (!isEvery) return
+    cutValues(events, from, to, (code, ofCode, end) =>
+      findChains(ofCode, 0, end, (chain) => take(chain, code, VALUE)),
+    )
   }
 
   return (rows: UserRows, from: number, to: number, takeChain: TakeChain): void => {

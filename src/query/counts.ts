@@ -81,7 +81,9 @@ export function openCountQuestions(dependencies: {
     const range = resolveRange(asked, { timeZone, nowMs })
     if (range.startMs === range.endMs)
       return { counts: [], asOf: new Date(nowMs).toISOString(), interval }
-    const starts = intervalStarts(range, interval, { timeZone, weekStart: project.weekStart })
+    const starts = intervalStarts(range, interval, {
+      ...{ path: 'interval', timeZone, weekStart: project.weekStart },
+    })
     const { sums, asOfMs } = isLive
       ? await live(project, namedEvent(event), starts)
       : await exact(project, query, starts)

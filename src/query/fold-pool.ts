@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from '../log.ts'
 import type { MetricsJson } from '../metrics.ts'
 import { openThread, type Thread } from '../threads.ts'
+import { unlessCancelled } from './cancel.ts'
 import type {
   Fetched,
   FetchTask,
@@ -25,6 +26,7 @@ interface Member {
 
 interface QueuedFold {
   readonly task: FoldTask | ListTask
+  readonly signal: AbortSignal
   readonly resolve: (folded: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -53,7 +55,7 @@ export function openFoldPool(dependencies: {
   function giveFolds(): void {
     for (const member of members) {
       if (member.isFolding || !member.thread.isUp()) continue
-      const next = folds.shift()
+      const next = nextFold()
       if (next === undefined) return
       member.isFolding = true
       member.thread
@@ -66,11 +68,20 @@ export function openFoldPool(dependencies: {
     }
   }
 
-  async function queued(task: FoldTask | ListTask): Promise<unknown> {
-    return await new Promise((resolve, reject) => {
-      folds.push({ task, resolve, reject })
+  /** Leaves out those of questions that were given up: nobody waits for them. */
+  function nextFold(): QueuedFold | undefined {
+    let next = folds.shift()
+    while (next?.signal.aborted === true) next = folds.shift()
+    return next
+  }
+
+  /** What a thread folds cannot be stopped, but nobody waits for it once the question is given up. */
+  async function queued(task: FoldTask | ListTask, signal: AbortSignal): Promise<unknown> {
+    const folded = new Promise((resolve, reject) => {
+      folds.push({ task, signal, resolve, reject })
       giveFolds()
     })
+    return await unlessCancelled(folded, signal)
   }
 
   return {
@@ -94,11 +105,11 @@ export function openFoldPool(dependencies: {
       }
     },
 
-    /** Folds in whichever thread is free first. */
-    fold: (task: FoldTask) => queued(task) as Promise<Folded>,
+    /** Folds in whichever thread is free first. Throws CANCELLED or QUERY_TIMEOUT at once when the signal comes. */
+    fold: (task: FoldTask, signal: AbortSignal) => queued(task, signal) as Promise<Folded>,
 
     /** The same, for lists of users. */
-    list: (task: ListTask) => queued(task) as Promise<Listed>,
+    list: (task: ListTask, signal: AbortSignal) => queued(task, signal) as Promise<Listed>,
 
     /** Places a section anew, in each thread by turns. */
     async replace(task: ReplaceTask | PlaceTask): Promise<Replaced> {

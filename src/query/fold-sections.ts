@@ -7,6 +7,7 @@ import type { CodedColumn, DayRuns, Run, Value } from '../segment/columns.ts'
 import { codesView, decodeValues } from '../segment/dictionary.ts'
 import { leaveOut, leftOutOfSample, type LeftOut } from '../segment/leave-out.ts'
 import { FOLD_GROUP_USERS } from '../segment/place.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import type {
   Folded,
   FoldQuestion,
@@ -94,7 +95,7 @@ export function openFolds(monotonicMs: () => number) {
       for (const foldGroup of foldGroups) {
         const group = funnel.openGroup(FOLD_GROUP_USERS)
         foldDays(group, days, foldGroup, leftOutOf(foldGroup))
-        counts = funnel.merge(counts, group.close())
+        counts = mergeBounded(funnel, counts, group.close())
       }
       return { counts, foldMs: monotonicMs() - startMs }
     },

@@ -21,7 +21,7 @@ export function specOf(
     count: typeof count === 'string' ? count : 'users',
     hold: [...new Set(hold)],
     breakdown: breakdown && { ...breakdown, step: breakdown.step - 1 },
-    trendStartsMs: trend && intervalStarts(range, trend, zone),
+    trendStartsMs: trend && intervalStarts(range, trend, { path: 'trend', ...zone }),
   }
 }
 

@@ -11,6 +11,7 @@ import type { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import type { Pin, Pins } from './pins.ts'
 import type { RawEvents } from './raw-events.ts'
 import { listRowUsers, type NamedUser } from './row-users.ts'
@@ -104,7 +105,7 @@ export function openFunnelUserLists(dependencies: {
       await scan(read, await rawEvents.plan(read), ({ days, userCount }) => {
         const group = funnel.openGroup(userCount)
         for (const day of days) group.fold(day)
-        counts = funnel.merge(counts, group.close())
+        counts = mergeBounded(funnel, counts, group.close())
       })
     } else if (root !== null) {
       const question = { analysis: 'funnel', spec } as const

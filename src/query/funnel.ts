@@ -11,6 +11,7 @@ import type { Admission } from './admission.ts'
 import type { Freshness, View } from './freshness.ts'
 import { countByOf, definitionOf, presentFunnel, unitOf } from './funnel-answer.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import type { RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
 import { retriedOnce } from './retried-once.ts'
@@ -93,7 +94,7 @@ export function openFunnelQuestions(dependencies: {
       const foldStartMs = clock.monotonicMs()
       const group = funnel.openGroup(userCount)
       for (const day of days) group.fold(day)
-      counts = funnel.merge(counts, group.close())
+      counts = mergeBounded(funnel, counts, group.close())
       foldMs += clock.monotonicMs() - foldStartMs
     })
     const all = { ...amounts, cacheHitBytes: 0 }

@@ -62,7 +62,7 @@ export function openSegmentUsers({
       eventCount += rowCount
       const listed = await Promise.all(
         shares.map((foldGroups) =>
-          pool.list({ kind: 'list', asked, foldGroups, ...task, after, limit }),
+          pool.list({ kind: 'list', asked, foldGroups, ...task, after, limit }, read.signal),
         ),
       )
       for (const { foldGroup, users: found } of listed.flatMap(({ groups }) => groups))

@@ -35,7 +35,10 @@ export function openSegmentValues({
       const { shares, rowCount: _, ...task } = segments.sharesOf(placed, VALUES, () => NOBODY)
       const listed = await Promise.all(
         shares.map((foldGroups) =>
-          pool.list({ kind: 'list', asked, foldGroups, ...task, after: null, limit: Infinity }),
+          pool.list(
+            { kind: 'list', asked, foldGroups, ...task, after: null, limit: Infinity },
+            read.signal,
+          ),
         ),
       )
       const found = listed.flatMap(({ groups }) =>

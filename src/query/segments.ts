@@ -8,6 +8,7 @@ import { throwIfCancelled } from './cancel.ts'
 import type { FoldPool } from './fold-pool.ts'
 import { openLeftOut, type LeftOutOf } from './left-out.ts'
 import { openLoad, type LoadAmounts, type LoadedSection } from './load-sections.ts'
+import { mergeBounded } from './merge-bounded.ts'
 import {
   planSegments,
   tooManyEvents,
@@ -28,6 +29,13 @@ const TASKS_PER_THREAD = 2
 export interface SegmentAmounts extends LoadAmounts {
   events: number
   foldMs: number
+}
+
+/** What is done with a unit. */
+interface UnitFold {
+  readonly question: FoldQuestion
+  readonly leftOutOf: LeftOutOf
+  readonly signal: AbortSignal
 }
 
 export type Segments = ReturnType<typeof openSegments>
@@ -86,12 +94,14 @@ export function openSegments(dependencies: {
   async function foldUnit(
     loaded: readonly LoadedSection[],
     unit: Unit,
-    { question, leftOutOf }: { readonly question: FoldQuestion; readonly leftOutOf: LeftOutOf },
+    { question, leftOutOf, signal }: UnitFold,
     amounts: SegmentAmounts,
   ): Promise<FunnelCounts[]> {
     const { shares, rowCount, ...task } = sharesOf(loaded, unit, leftOutOf)
     const folded = await Promise.all(
-      shares.map((foldGroups) => pool.fold({ kind: 'fold', question, foldGroups, ...task })),
+      shares.map((foldGroups) =>
+        pool.fold({ kind: 'fold', question, foldGroups, ...task }, signal),
+      ),
     )
     amounts.events += rowCount
     for (const { foldMs } of folded) amounts.foldMs += foldMs / pool.threadCount
@@ -133,8 +143,13 @@ export function openSegments(dependencies: {
     await forEachClass(read, plan, propertiesOf(question.spec), amounts, async (placed) => {
       // All its events were counted when they were read.
       const folded = { ...amounts, foldMs: 0 }
-      const parts = await foldUnit(placed, VALUES, { question, leftOutOf: () => NOBODY }, folded)
-      for (const part of parts) counts = funnel.merge(counts, part)
+      const parts = await foldUnit(
+        placed,
+        VALUES,
+        { question, leftOutOf: () => NOBODY, signal: read.signal },
+        folded,
+      )
+      for (const part of parts) counts = mergeBounded(funnel, counts, part)
       amounts.foldMs += folded.foldMs
     })
     return { counts, amounts }
@@ -163,14 +178,14 @@ export function openSegments(dependencies: {
       const { loadUnit } = await open(read, plan, amounts)
       let counts = funnel.empty()
       const take = (parts: readonly FunnelCounts[]) => {
-        for (const part of parts) counts = funnel.merge(counts, part)
+        for (const part of parts) counts = mergeBounded(funnel, counts, part)
       }
       let folding: Promise<FunnelCounts[]> = Promise.resolve([])
       for (const unit of plan.units) {
         // The unit before is folded meanwhile. Its last folds leave threads free for the first of this one.
         const loaded = await loadUnit(unit)
         throwIfCancelled(read.signal)
-        const next = foldUnit(loaded, unit, { question, leftOutOf }, amounts)
+        const next = foldUnit(loaded, unit, { question, leftOutOf, signal: read.signal }, amounts)
         // Its failure is met when it is waited for, or not at all when the fold before it fails.
         next.catch(() => undefined)
         take(await folding)

@@ -9,6 +9,8 @@ const CONDITIONS_MAX = 50
 const VALUES_MAX = 1_000
 /** A pattern is tried on every value that a property has, and costs more than any other condition. */
 export const PATTERNS_MAX = 20
+/** Each is tested on every value that its property has. */
+const CONDITIONS_IN_ALL_MAX = 1_000
 const EXCLUSIONS_MAX = 32
 const HELD_MAX = 8
 /** How many values a breakdown shows when the question does not say. */
@@ -94,8 +96,8 @@ const Exclusion = z
   .meta({
     description:
       'An entry is void if each of its furthest chains meets such an event after the one step and before the other ' +
-      '(or, where it never gets there, before its window ends); at a tie the step wins. The best entry that is not ' +
-      'void counts. In any order: strictly between the first and the last event, so that sets end before it.',
+      '(or, where it never gets there, before its window ends); at a tie the step wins. An optional step that is left ' +
+      'out is passed with the next one. The best entry that is not void counts. In any order: strictly between the first and the last event, so that sets end before it.',
   })
 
 const trend = z
@@ -235,6 +237,10 @@ export const FunnelFields = z
     path: ['steps'],
     message: `at most ${PATTERNS_MAX} conditions by matches`,
   })
+  .refine(
+    ({ steps, exclude }) => conditionsOf([...steps, ...exclude]).length <= CONDITIONS_IN_ALL_MAX,
+    { path: ['steps'], message: `at most ${CONDITIONS_IN_ALL_MAX} conditions in all` },
+  )
   .refine(({ window, windowMs }) => window === undefined || windowMs === undefined, {
     path: ['window'],
     message: 'give one of window and windowMs',
@@ -255,13 +261,6 @@ export const FunnelFields = z
     ({ steps, exclude }) =>
       exclude.every((one) => one.afterStep < one.beforeStep && one.beforeStep <= steps.length),
     { path: ['exclude'], message: 'afterStep comes before beforeStep, and both are steps' },
-  )
-  .refine(
-    ({ steps, exclude }) =>
-      exclude.every((one) =>
-        [one.afterStep, one.beforeStep].every((step) => steps[step - 1]?.optional !== true),
-      ),
-    { path: ['exclude'], message: 'not after or before a step that is optional' },
   )
 
 export const FUNNEL_EXAMPLE = {
@@ -293,10 +292,13 @@ interface Conditioned {
   readonly anyOf?: readonly Pick<Conditioned, 'where'>[] | undefined
 }
 
-function patternCountOf(parts: readonly Conditioned[]): number {
-  const conditions = parts.flatMap(({ where, anyOf = [] }) => [
+function conditionsOf(parts: readonly Conditioned[]): Conditioned['where'][number][] {
+  return parts.flatMap(({ where, anyOf = [] }) => [
     ...where,
     ...anyOf.flatMap((alternative) => alternative.where),
   ])
-  return conditions.filter(({ op }) => op === 'matches').length
+}
+
+function patternCountOf(parts: readonly Conditioned[]): number {
+  return conditionsOf(parts).filter(({ op }) => op === 'matches').length
 }

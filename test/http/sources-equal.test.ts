@@ -92,7 +92,7 @@ const aQuestion = fc
     options: fc.oneof(fc.constant({}), options),
   })
   .map(({ days, steps, options: { exclude, ...some }, ...question }: AnyQuestion) => {
-    const isOptionalAllowed = exclude === undefined && some.order !== 'any'
+    const isOptionalAllowed = some.order !== 'any'
     return {
       ...{ ...question, ...some, to: question.from + days * DAY_MS },
       ...(exclude !== undefined && steps.length > 1 ? { exclude } : {}),

@@ -143,14 +143,9 @@ function withBits(spec: FunnelSpec): fc.Arbitrary<FunnelSpec> {
         // In any order there is nothing to leave out.
         isOptional: index > 0 && spec.order !== 'any' && ofSteps[index]!.isOptional,
       }))
-      const exclude = excluded
-        .map(({ matchers, afterStep, gap }) => ({
-          ...{ matchers, afterStep, beforeStep: Math.min(stepCount - 1, afterStep + gap) },
-        }))
-        .filter(
-          ({ afterStep, beforeStep }) =>
-            !steps[afterStep]!.isOptional && !steps[beforeStep]!.isOptional,
-        )
+      const exclude = excluded.map(({ matchers, afterStep, gap }) => ({
+        ...{ matchers, afterStep, beforeStep: Math.min(stepCount - 1, afterStep + gap) },
+      }))
       return { ...spec, steps, exclude, breakdown: spec.breakdown && { ...spec.breakdown, step } }
     })
 }

@@ -284,7 +284,8 @@ function isClean(
   chain: Chain,
   nowMs = chain[0]!.event.timeMs + spec.windowMs,
 ): boolean {
-  const timeOf = (step: number) => chain.find((link) => link.step === step)?.event.timeMs
+  // A step that is left out is passed with the next one.
+  const linkFrom = (step: number) => chain.find((link) => link.step >= step)
   if (spec.order === 'any') {
     const [fromMs, toMs] = [chain[0]!.event.timeMs, chain.at(-1)!.event.timeMs]
     return events.every(
@@ -292,8 +293,9 @@ function isClean(
     )
   }
   return spec.exclude.every(({ afterStep, beforeStep }, index) => {
-    const fromMs = timeOf(afterStep)
-    const toMs = timeOf(beforeStep)
+    const after = linkFrom(afterStep)
+    const fromMs = after === undefined || after.step >= beforeStep ? undefined : after.event.timeMs
+    const toMs = linkFrom(beforeStep)?.event.timeMs
     return events.every(
       ({ timeMs, excluded }) =>
         !excluded.includes(index) ||

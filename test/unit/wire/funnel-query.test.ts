@@ -106,7 +106,7 @@ describe('a funnel', () => {
     ['exclude', { exclude: [{ event: 'x' }], steps: [{ event: 'a' }] }],
     [
       'exclude',
-      { exclude: [{ event: 'x' }], steps: [{ event: 'a' }, { event: 'b', optional: true }] },
+      { exclude: [{ event: 'x', afterStep: 2 }], steps: [{ event: 'a' }, { event: 'b' }] },
     ],
     ['hold', { hold: [''] }],
     ['breakdown', { breakdown: { property: 'p', step: 3 } }],
