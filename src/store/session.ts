@@ -69,6 +69,11 @@ export async function openSession(options: SessionOptions) {
   client.on('log', (level: string, _source: string, message: string) => {
     if (level === 'error') log.warn({ driver: message }, 'the Cassandra driver reports an error')
   })
+  // After an outage the driver takes its hosts for new ones, and leaves the pools of the old ones open: more
+  // of them with every outage (NODEJS-681).
+  client.on('hostRemove', (host: { shutdown: (isDrained: boolean) => Promise<void> }) => {
+    void host.shutdown(false)
+  })
   await client.connect().catch(async (error: unknown) => {
     await client.shutdown()
     throw translated(error, 'Cassandra', `at ${options.contactPoints.join()}`)
