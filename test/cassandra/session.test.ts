@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { AddressInfo } from 'node:net'
 import { openSession } from '../../src/store/session.ts'
 import { connectAs, openTestKeyspace } from '../support/keyspace.ts'
@@ -76,7 +76,7 @@ test('it counts its hosts and connections', () => {
 
 test('outages leave no connections behind that add up', async () => {
   const proxy = await openProxy(inject('database').contactPoints[0]!)
-  afterAll(proxy.close)
+  onTestFinished(proxy.close)
   const contactPoints = [proxy.contactPoint]
   const other = await openSession({ ...connectAs('service', () => {}), contactPoints })
   const connectionsBefore = proxy.connectionCount()

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, onTestFinished, test } from 'vitest'
 import { packageRoot } from '../../src/package-root.ts'
 import { temporaryFolder } from '../support/data-dir.ts'
 import { send } from '../support/http-client.ts'
@@ -32,7 +32,7 @@ test('a service that lived through an outage ends in time, and with 0', async ()
     },
   })
   const exited = once(child, 'exit')
-  afterAll(() => child.kill('SIGKILL'))
+  onTestFinished(() => void child.kill('SIGKILL'))
   const readiness = async () => {
     const file = await readFile(join(folder.path, 'service.json'), 'utf8').catch(() => null)
     if (file === null) return null
