@@ -37,7 +37,7 @@ const commands = [
 ]
 const isToEnd = new AbortController()
 await runCommands(commands, process.argv.slice(2), context)
-// All is closed by now, but for connections that the driver has lost sight of in an outage (NODEJS-681).
+// All is closed by now. What the driver may still hold on to after an outage must not keep the process.
 if (isToEnd.signal.aborted) process.exit()
 
 function interruption(): AbortSignal {

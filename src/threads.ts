@@ -170,8 +170,8 @@ export function serveTasks<Task>(
   }
 
   port.on('message', (message: TaskMessage | 'close') => {
-    // Each answers for itself, failures included. A connection that the driver has lost sight of must not keep
-    // the thread.
+    // Each answers for itself, failures included. What the driver may still hold on to after an outage must
+    // not keep the thread.
     if (message === 'close') void close().finally(() => process.exit())
     else void onTask(message)
   })

@@ -2,6 +2,7 @@ import { Client, errors, policies, types } from 'cassandra-driver'
 import { AppError } from '../error.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { mendReconnection } from './mend-reconnection.ts'
 
 export const READ_TIMEOUT_MS = 6_000
 /** A schema change waits for those before it, and for all nodes. */
@@ -66,13 +67,9 @@ export type Session = Awaited<ReturnType<typeof openSession>>
 export async function openSession(options: SessionOptions) {
   const { log, metrics, onWarning } = options
   const client = new Client(clientOptions(options))
+  mendReconnection(client)
   client.on('log', (level: string, _source: string, message: string) => {
     if (level === 'error') log.warn({ driver: message }, 'the Cassandra driver reports an error')
-  })
-  // After an outage the driver takes its hosts for new ones, and leaves the pools of the old ones open: more
-  // of them with every outage (NODEJS-681).
-  client.on('hostRemove', (host: { shutdown: (isDrained: boolean) => Promise<void> }) => {
-    void host.shutdown(false)
   })
   await client.connect().catch(async (error: unknown) => {
     await client.shutdown()
