@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-// One project after the other. `fast` needs nothing installed; `store` runs against the Cassandra that its global set-up starts.
+// One project after the other. `fast` needs nothing installed; `store` runs against the Cassandra that its global set-up starts;
+// `docker` is skipped, loudly, where no Docker engine answers.
 export default defineConfig({
   test: {
     projects: [
@@ -31,6 +32,19 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'docker',
+          sequence: { groupOrder: 3 },
+          include: ['test/docker/**/*.test.ts'],
+          globalSetup: ['test/support/docker-setup.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+          // These tests clean up themselves, and ports are published on this machine's own address.
+          env: { TESTCONTAINERS_RYUK_DISABLED: 'true', TESTCONTAINERS_HOST_OVERRIDE: '127.0.0.1' },
         },
       },
     ],

@@ -43,19 +43,21 @@ const commands = [
   ...[registerCounts, registerSearch, registerUser],
   ...[registerProject, registerKey, registerRecount],
 ]
+const isToEnd = new AbortController()
 await runCommands(commands, process.argv.slice(2), context)
+// All is closed by now. What the driver may still hold on to after an outage must not keep the process.
+if (isToEnd.signal.aborted) process.exit()
 
 function interruption(): AbortSignal {
-  const controller = new AbortController()
   let firstMs: number | null = null
   const onSignal = () => {
     const nowMs = systemClock.monotonicMs()
     // At a terminal, Ctrl-C reaches a script of npm twice: from the terminal, and passed on by npm.
     if (firstMs !== null && nowMs - firstMs > SECOND_SIGNAL_MS_MIN) process.exit(EXIT.interrupted)
     firstMs ??= nowMs
-    controller.abort()
+    isToEnd.abort()
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
-  return controller.signal
+  return isToEnd.signal
 }

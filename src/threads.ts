@@ -1,5 +1,6 @@
 import assert from 'node:assert'
 import { join } from 'node:path'
+import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
@@ -169,8 +170,9 @@ export function serveTasks<Task>(
   }
 
   port.on('message', (message: TaskMessage | 'close') => {
-    // Each answers for itself, failures included.
-    if (message === 'close') void close().finally(() => port.close())
+    // Each answers for itself, failures included. What the driver may still hold on to after an outage must
+    // not keep the thread.
+    if (message === 'close') void close().finally(() => process.exit())
     else void onTask(message)
   })
   tell({ kind: 'ready' })

@@ -12,7 +12,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const HEADERS_BYTES_MAX = 16_384
 const UPLOAD_AFTER_ANSWER_MS_MAX = 3_000
 
-/** Listens for requests. Throws CONFLICT when the port is taken. */
+/** Listens for requests; `url` is where this machine finds it. Throws CONFLICT when the port is taken. */
 export async function listen(
   app: Hono<AppEnv>,
   { host, port }: { readonly host: string; readonly port: number },
@@ -37,10 +37,8 @@ export async function listen(
     )
   })
   const address = server.address() as AddressInfo
-  const shownHost = address.family === 'IPv6' ? `[${address.address}]` : address.address
-
   return {
-    url: `http://${shownHost}:${address.port}`,
+    url: `http://${shownHost(address)}:${address.port}`,
 
     /** Takes no more requests, and waits for those in flight until `giveUp`. */
     async close(giveUp: AbortSignal): Promise<void> {
@@ -54,6 +52,12 @@ export async function listen(
       clearInterval(idle)
     },
   }
+}
+
+/** The host of a URL. An address that stands for all of this machine is none to go to. */
+function shownHost({ family, address }: AddressInfo): string {
+  if (family === 'IPv6') return address === '::' ? '[::1]' : `[${address}]`
+  return address === '0.0.0.0' ? '127.0.0.1' : address
 }
 
 /** Ends an upload that goes on after its answer: it is read for a while, so that the answer is too. */

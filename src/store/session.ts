@@ -2,6 +2,7 @@ import { Client, errors, policies, types } from 'cassandra-driver'
 import { AppError } from '../error.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { mendReconnection } from './mend-reconnection.ts'
 
 export const READ_TIMEOUT_MS = 6_000
 /** A schema change waits for those before it, and for all nodes. */
@@ -66,6 +67,7 @@ export type Session = Awaited<ReturnType<typeof openSession>>
 export async function openSession(options: SessionOptions) {
   const { log, metrics, onWarning } = options
   const client = new Client(clientOptions(options))
+  mendReconnection(client)
   client.on('log', (level: string, _source: string, message: string) => {
     if (level === 'error') log.warn({ driver: message }, 'the Cassandra driver reports an error')
   })

@@ -1,9 +1,10 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import type { AddressInfo } from 'node:net'
 import { openSession } from '../../src/store/session.ts'
 import { connectAs, openTestKeyspace } from '../support/keyspace.ts'
+import { openProxy } from '../support/proxy.ts'
 import { collect } from '../support/rows.ts'
 
 const { session, stores } = await openTestKeyspace()
@@ -71,4 +72,26 @@ test('a compare-and-set tells whether it was applied', async () => {
 test('it counts its hosts and connections', () => {
   expect(session.hostsUp()).toBe(1)
   expect(session.connections()).toBeGreaterThanOrEqual(1)
+})
+
+test('outages leave no connection behind, nor does a session that lived through them', async () => {
+  const proxy = await openProxy(inject('database').contactPoints[0]!)
+  onTestFinished(proxy.close)
+  const contactPoints = [proxy.contactPoint]
+  const other = await openSession({ ...connectAs('service', () => {}), contactPoints })
+  const connectionsBefore = proxy.connectionCount()
+  const isServed = () =>
+    other.execute(statement('SELECT release_version FROM system.local')).then(
+      () => true,
+      () => false,
+    )
+  for (let outage = 0; outage < 6; outage++) {
+    proxy.cut()
+    await expect.poll(isServed).toBe(false)
+    proxy.mend()
+    await expect.poll(isServed, { timeout: 15_000 }).toBe(true)
+  }
+  await expect.poll(proxy.connectionCount).toBeLessThanOrEqual(connectionsBefore)
+  await other.close()
+  await expect.poll(proxy.connectionCount, { timeout: 3_000 }).toBe(0)
 })

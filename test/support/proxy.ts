@@ -30,6 +30,8 @@ export async function openProxy(contactPoint: string) {
   await once(server, 'listening')
   return {
     contactPoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Those that are open, of both sides. */
+    connectionCount: () => sockets.size,
     cut(): void {
       isCut = true
       for (const socket of sockets) socket.destroy()
