@@ -24,15 +24,21 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
   const withExcluded = openNextMoment()
   const inWindow = new Int32Array(stepCount)
   const knownRows = new Map<number, readonly number[]>()
+  const oneRow = [0]
 
   function load(moments: Moments): void {
     withStep.fill(moments.any, moments.count)
     if (spec.exclude.length > 0) withExcluded.fill(moments.excluded, moments.count)
-    knownRows.clear()
+    if (knownRows.size > 0) knownRows.clear()
   }
 
   /** Returns the rows of a moment, those whose values are preferred first. */
   function rowsOf(moments: Moments, at: number): readonly number[] {
+    const row = moments.from[at]!
+    if (moments.from[at + 1]! - row === 1) {
+      oneRow[0] = row
+      return oneRow
+    }
     let rows = knownRows.get(at)
     if (rows === undefined) {
       rows = momentRows(moments, at, below(stepCount), tieValues && tieValues.comesFirst)
@@ -65,9 +71,10 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
 
   /** Returns the set with the most steps over all entries; the earliest of several. Null where there is none. */
   function best(moments: Moments): Chain | null {
-    let found = { entry: -1, end: 0, count: 0 }
+    const found = { entry: -1, end: 0, count: 0 }
     let end = 0
     let union = 0
+    let followed = -1
     load(moments)
     inWindow.fill(0)
     for (let entry = 0; entry < moments.count; entry++) {
@@ -76,14 +83,19 @@ export function openAnyOrder(spec: FunnelSpec, tieValues: TieValues | null) {
         union |= countIn(moments.any[end]!, 1)
       if (isEntry(moments, entry) && stepCountOf(union) > found.count) {
         follow(moments, entry, end)
+        followed = entry
         const count = stepCountOf(chain.taken)
-        if (count > found.count) found = { entry, end, count }
+        if (count > found.count) {
+          found.entry = entry
+          found.end = end
+          found.count = count
+        }
         if (count === stepCount || isOnlyFirst) return chain
       }
       union &= ~countIn(moments.any[entry]!, -1)
     }
     if (found.count === 0) return null
-    follow(moments, found.entry, found.end)
+    if (followed !== found.entry) follow(moments, found.entry, found.end)
     return chain
   }
 

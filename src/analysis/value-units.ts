@@ -53,7 +53,7 @@ export function openValueUnits({ order, exclude }: FunnelSpec) {
 
   /** Adds what matters between two moments, the ends excluded. */
   function pushBetween(first: number, last: number): void {
-    if (!areOthersAsked || first + 1 >= last) return
+    if (first + 1 >= last) return
     let unmet = ALL_STEPS
     if (isStrict) {
       pushOthers(first + 1)
@@ -69,17 +69,23 @@ export function openValueUnits({ order, exclude }: FunnelSpec) {
     }
   }
 
+  function pushRow(events: UnitEvents, row: number): void {
+    push(events.timeMs[row]!, events.mask[row]!, events.excluded[row]!, events.code[row]!)
+  }
+
   /** Fills `own` with the unit of a value, whose rows are `first` to `last` - 1 of `rows`. */
   function gather(events: UnitEvents, from: number, first: number, last: number): void {
     end = 0
+    if (!areOthersAsked) {
+      for (let index = first; index < last; index++) pushRow(events, rows[index]!)
+      return
+    }
     for (let index = first; index < last;) {
       const moment = momentOf[rows[index]! - from]!
       const begin = index
       for (; index < last && momentOf[rows[index]! - from] === moment; index++) {
-        const row = rows[index]!
-        push(events.timeMs[row]!, events.mask[row]!, events.excluded[row]!, events.code[row]!)
+        pushRow(events, rows[index]!)
       }
-      if (!areOthersAsked) continue
       if (index - begin < moments.from[moment + 1]! - moments.from[moment]!) pushOthers(moment)
       pushBetween(moment, index < last ? momentOf[rows[index]! - from]! : moments.count)
     }
@@ -97,7 +103,7 @@ export function openValueUnits({ order, exclude }: FunnelSpec) {
       rows = new Int32Array(2 * (to - from))
       momentOf = new Int32Array(2 * (to - from))
     }
-    noteMoments(events, from, to)
+    if (areOthersAsked) noteMoments(events, from, to)
     let first = 0
     for (const last of groupRows(events, from, to)) {
       const code = events.code[rows[first]!]!
