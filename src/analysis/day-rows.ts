@@ -130,7 +130,6 @@ export function openDayRows(
         const mayBeEntry = (mask.possible & steps & ENTRY) !== 0
         if (!mayBeEntry && !(areLaterAsked && run.properties.has(breakdown!.property))) continue
         growRows(rows, to - from)
-        copyCells(run.timeMs, from, to, rows.timeMs, 0)
         copyCells(run.user, from, to, rows.user, 0)
         copyCodes(part)
         if (mask.lookups.length === 0) rows.mask.fill(mask.plain & steps, 0, to - from)

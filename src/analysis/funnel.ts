@@ -98,7 +98,7 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
   const texts = openTextCodes()
   const { breakdown } = spec
   const dayRows = openDayRows(spec, breakdown && { property: breakdown.property, texts })
-  const entryValues = openEntryValues(texts.texts)
+  const entryValues = openEntryValues()
   const rowsByUser = openUserRows(spec, texts)
   const chainsOf = openUserChains(spec, texts, false)
   const areLaterAsked = breakdown?.attribution === 'first'
@@ -114,7 +114,7 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
         chains.fold(state, { rows: dayRows.rows, span, entries }, runs.day * DAY_MS)
         if (values === null) return
         dayRows.readValues(runs, areLaterAsked, (rows, valued) =>
-          entryValues.note(values, rows, valued, { startMs: runs.day * DAY_MS, areLaterAsked }),
+          entryValues.note(values, rows, valued, areLaterAsked),
         )
       },
       close() {
@@ -126,7 +126,7 @@ function openPlain(spec: FunnelSpec): Funnel['openGroup'] {
         }
         const furthest = chains.furthest(state)
         chains.release(state)
-        if (entryValues.flagUndecided(values, furthest))
+        if (entryValues.flagUndecided(values))
           rowsByUser(all, userCount, values.areSeveral, (user, rows, from, to) => {
             chainsOf(rows, from, to, (_chain, code) => {
               values.codes[user] = code

@@ -1,5 +1,5 @@
 import type { Value } from '../segment/columns.ts'
-import { compareTexts, textOf } from './condition.ts'
+import { textOf } from './condition.ts'
 import type { Span } from './merge-runs.ts'
 
 /**
@@ -44,11 +44,4 @@ export function openTextCodes(): TextCodes {
       }
     },
   }
-}
-
-/** Orders two codes by their texts, a missing one last. */
-export function compareCodes(texts: readonly (string | null)[], a: number, b: number): number {
-  if (a === b) return 0
-  if (a === 0 || b === 0) return a === 0 ? 1 : -1
-  return compareTexts(texts[a]!, texts[b]!)
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert'
+import { compareTexts } from './condition.ts'
 import { momentRows } from './moment-rows.ts'
 import type { Moments } from './moments.ts'
 import { lowestStep } from './step-bits.ts'
-import { compareCodes } from './text-codes.ts'
 import { canMatch, loadTieSet, openTieSet } from './tie-set.ts'
 
 export type TieValues = ReturnType<typeof openTieValues>
@@ -18,7 +18,11 @@ export function openTieValues(
 ) {
   const tieSet = openTieSet(stepCount)
 
-  const comesFirst = (a: number, b: number): number => compareCodes(texts, a, b)
+  const comesFirst = (a: number, b: number): number => {
+    if (a === b) return 0
+    if (a === 0 || b === 0) return a === 0 ? 1 : -1
+    return compareTexts(texts[a]!, texts[b]!)
+  }
 
   return {
     comesFirst,
