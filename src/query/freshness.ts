@@ -43,13 +43,18 @@ export function openFreshness(dependencies: {
     return looks.includes(true)
   }
 
-  async function look({ projectId }: Project): Promise<View & { readonly isWaiting: boolean }> {
+  async function look({
+    projectId,
+    createdAtMs,
+  }: Project): Promise<View & { readonly isWaiting: boolean }> {
     const startMs = clock.nowMs()
     const published = await snapshots.root(projectId)
     const waiting = await isWaiting(projectId, published.root)
     // A root that says to be of later was published by a wrong clock.
     const seenMs = startMs - AS_OF_SKEW_MS
-    const asOfMs = waiting ? Math.min(published.root?.asOfMs ?? 0, seenMs) : seenMs
+    // Before it was made a project had nothing that could be missing.
+    const publishedMs = published.root?.asOfMs ?? createdAtMs
+    const asOfMs = waiting ? Math.min(publishedMs, seenMs) : seenMs
     return { ...published, asOfMs, isWaiting: waiting }
   }
 

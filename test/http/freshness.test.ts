@@ -81,3 +81,15 @@ test('the figures of the threads are among the metrics', async () => {
   await vi.waitFor(async () => expect(await service.metric(sample)).toBeGreaterThan(0), 20_000)
   expect(await service.metric('process_start_time_seconds')).toBeLessThan(1e11)
 })
+
+test('before anything is sealed an answer is as of when the project was made', async () => {
+  const idle = await openTestService({ SEALING: 'off' })
+  const beforeMs = Date.now()
+  const project = await idle.createProject()
+  const afterMs = Date.now()
+  await project.store([{ event: 'e', userId: 1 }])
+  const { asOf, steps: counted } = await project.funnel(again())
+  expect(usersOf({ steps: counted })).toEqual([0])
+  expect(Date.parse(asOf)).toBeGreaterThan(beforeMs - 1_000)
+  expect(Date.parse(asOf)).toBeLessThanOrEqual(afterMs)
+})
