@@ -10,8 +10,8 @@ import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelUsersQuery } from '../wire/funnel-users-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness } from './freshness.ts'
+import { foldRows } from './fold-rows.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
-import { mergeBounded } from './merge-bounded.ts'
 import type { Pin, Pins } from './pins.ts'
 import type { RawEvents } from './raw-events.ts'
 import { listRowUsers, type NamedUser } from './row-users.ts'
@@ -101,12 +101,9 @@ export function openFunnelUserLists(dependencies: {
     const funnel = declareFunnel(spec)
     let counts = funnel.empty()
     if (source === 'events') {
-      const scan = read.countBy === null ? rawEvents.forEachBucket : rawEvents.forAllBuckets
-      await scan(read, await rawEvents.plan(read), ({ days, userCount }) => {
-        const group = funnel.openGroup(userCount)
-        for (const day of days) group.fold(day)
-        counts = mergeBounded(funnel, counts, group.close())
-      })
+      const plan = await rawEvents.plan(read)
+      const { monotonicMs } = clock
+      counts = (await foldRows(rawEvents, read, plan, { funnel, monotonicMs })).counts
     } else if (root !== null) {
       const question = { analysis: 'funnel', spec } as const
       const plan = await segments.plan(root, read)

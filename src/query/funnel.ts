@@ -9,9 +9,9 @@ import type { Snapshots } from '../store/snapshots.ts'
 import type { FunnelQuery } from '../wire/funnel-query.ts'
 import type { Admission } from './admission.ts'
 import type { Freshness, View } from './freshness.ts'
+import { foldRows } from './fold-rows.ts'
 import { countByOf, definitionOf, presentFunnel, unitOf } from './funnel-answer.ts'
 import { funnelRead, rangeOf, type FunnelRead } from './funnel-read.ts'
-import { mergeBounded } from './merge-bounded.ts'
 import type { RawEvents } from './raw-events.ts'
 import { resolveRange, type Range } from './range.ts'
 import { retriedOnce } from './retried-once.ts'
@@ -87,18 +87,10 @@ export function openFunnelQuestions(dependencies: {
     const asOfMs = clock.nowMs()
     const plan = await rawEvents.plan(read)
     const planMs = clock.monotonicMs() - startedMs
-    let counts = funnel.empty()
-    let foldMs = 0
-    const scan = read.countBy === null ? rawEvents.forEachBucket : rawEvents.forAllBuckets
-    const amounts = await scan(read, plan, ({ days, userCount }) => {
-      const foldStartMs = clock.monotonicMs()
-      const group = funnel.openGroup(userCount)
-      for (const day of days) group.fold(day)
-      counts = mergeBounded(funnel, counts, group.close())
-      foldMs += clock.monotonicMs() - foldStartMs
-    })
-    const all = { ...amounts, cacheHitBytes: 0 }
-    return { counts, asOfMs, warnings: [], amounts: all, planMs, foldMs }
+    const { monotonicMs } = clock
+    const folded = await foldRows(rawEvents, read, plan, { funnel, monotonicMs })
+    const amounts = { ...folded.amounts, cacheHitBytes: 0 }
+    return { ...folded, asOfMs, warnings: [], amounts, planMs }
   }
 
   /** Answers about one range. */
